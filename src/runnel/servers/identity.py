@@ -1,0 +1,85 @@
+"""Which operating system user runs PostgreSQL, because it refuses to be run by root."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import subprocess
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from runnel.errors import UserError
+
+_UNPRIVILEGED_USERS = ("postgres", "nobody")
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A prefix that makes a command run as somebody, and who owns the files it writes."""
+
+    prefix: tuple[str, ...]
+    uid: int
+    gid: int
+
+    def owns(self, path: Path) -> bool:
+        return path.stat().st_uid == self.uid
+
+    def take(self, folder: Path) -> None:
+        """Give a folder and all below it to this identity; only root ever has to."""
+        if self.owns(folder):
+            return
+        for parent, _, files in os.walk(folder):
+            os.chown(parent, self.uid, self.gid)
+            for name in files:
+                os.chown(os.path.join(parent, name), self.uid, self.gid, follow_symlinks=False)
+
+
+def choose_identity(reachable: Iterable[Path]) -> Identity:
+    """The first identity that may run PostgreSQL and can reach all these folders."""
+    if os.geteuid() != 0:
+        return Identity((), os.geteuid(), os.getegid())
+    folders = tuple(reachable)
+    for identity in _for_root():
+        if _reaches(identity, folders):
+            return identity
+    raise UserError(
+        "PostgreSQL cannot be run here: root may not, and no other user can be taken on",
+        detail="tried " + ", ".join(" ".join(identity.prefix) for identity in _for_root()),
+        hint="run this as an ordinary user",
+    )
+
+
+def _for_root() -> Iterator[Identity]:
+    """From the fewest rights to the most: each next one reaches folders that the ones before cannot.
+
+    A clone below root's private home is closed to an unprivileged user. In a user namespace the process
+    stays root for the files while PostgreSQL sees another user; where a container forbids namespaces, the
+    unprivileged user keeps the one capability that passes closed folders.
+    """
+    user = _unprivileged_user()
+    drop = ("setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups")
+    yield Identity(drop, user.pw_uid, user.pw_gid)
+    yield Identity(("unshare", "--user", f"--map-user={user.pw_uid}", f"--map-group={user.pw_gid}"), 0, 0)
+    keep = ("--inh-caps=+dac_override", "--ambient-caps=+dac_override")
+    yield Identity((*drop, *keep), user.pw_uid, user.pw_gid)
+
+
+def _unprivileged_user() -> pwd.struct_passwd:
+    known = {entry.pw_name: entry for entry in pwd.getpwall()}
+    for name in _UNPRIVILEGED_USERS:
+        if name in known:
+            return known[name]
+    raise UserError(
+        "PostgreSQL cannot be run by root, and there is no user `nobody` to run it",
+        hint="run this as an ordinary user",
+    )
+
+
+def _reaches(identity: Identity, folders: tuple[Path, ...]) -> bool:
+    check = 'for folder; do test -r "$folder" -a -x "$folder" || exit 1; done'
+    command = [*identity.prefix, "sh", "-c", check, "sh", *(str(folder) for folder in folders)]
+    try:
+        return subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL).returncode == 0
+    except FileNotFoundError:
+        return False
