@@ -1,0 +1,41 @@
+# Every target runs from the clone alone; `setup` makes .venv the first time and costs nothing afterwards.
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check format bench fuzz docs lock clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+
+setup: ## make .venv with everything in it; a second run starts at once
+	@scripts/setup
+
+demo: setup ## orders come in, results and the lake stay fresh: watch it (about two minutes)
+	@.venv/bin/runnel demo
+
+test: setup ## all tests, on real servers that they bring along
+	@.venv/bin/python -m pytest tests
+
+check: setup ## format, lint, types, and which room may import which
+	@.venv/bin/python -m ruff format --check .
+	@.venv/bin/python -m ruff check .
+	@.venv/bin/python -m mypy
+	@.venv/bin/lint-imports
+
+format: setup ## write the format that `check` wants
+	@.venv/bin/python -m ruff format .
+	@.venv/bin/python -m ruff check --fix .
+
+bench: setup ## one script per claim; writes benchmarks/RESULTS.md
+	@.venv/bin/python -m benchmarks
+
+fuzz: setup ## random histories until stopped, PostgreSQL as the oracle
+	@HYPOTHESIS_PROFILE=fuzz .venv/bin/python -m pytest tests/rules tests/integration -m fuzz
+
+docs: setup ## write the generated pages of docs/ anew
+	@.venv/bin/python scripts/docs.py
+
+lock: ## write requirements/*.txt anew from pyproject.toml (needs uv)
+	@scripts/lock
+
+clean: ## remove .venv, caches and build output
+	@rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
