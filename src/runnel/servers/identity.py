@@ -29,10 +29,8 @@ class Identity:
         """Give a folder and all below it to this identity; only root ever has to."""
         if self.owns(folder):
             return
-        for parent, _, files in os.walk(folder):
-            os.chown(parent, self.uid, self.gid)
-            for name in files:
-                os.chown(os.path.join(parent, name), self.uid, self.gid, follow_symlinks=False)
+        for path in (folder, *folder.rglob("*")):
+            os.chown(path, self.uid, self.gid, follow_symlinks=False)
 
 
 def choose_identity(reachable: Iterable[Path]) -> Identity:
