@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,29 +32,38 @@ class Identity:
         for path in (folder, *folder.rglob("*")):
             os.chown(path, self.uid, self.gid, follow_symlinks=False)
 
+    def reaches(self, folders: Sequence[Path]) -> bool:
+        """Whether this identity can be taken on here, and then enter and read all these folders."""
+        check = 'for folder; do test -r "$folder" -a -x "$folder" || exit 1; done'
+        command = [*self.prefix, "sh", "-c", check, "sh", *map(str, folders)]
+        try:
+            return subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL).returncode == 0
+        except FileNotFoundError:
+            return False
 
-def choose_identity(reachable: Iterable[Path]) -> Identity:
+
+def choose_identity(folders: Sequence[Path]) -> Identity:
     """The first identity that may run PostgreSQL and can reach all these folders."""
-    if os.geteuid() != 0:
-        return Identity((), os.geteuid(), os.getegid())
-    folders = tuple(reachable)
-    for identity in _for_root():
-        if _reaches(identity, folders):
+    for identity in identities():
+        if identity.reaches(folders):
             return identity
     raise UserError(
-        "PostgreSQL cannot be run here: root may not, and no other user can be taken on",
-        detail="tried " + ", ".join(" ".join(identity.prefix) for identity in _for_root()),
+        "PostgreSQL cannot be run here: root may not, and nobody else can reach " + str(folders[-1]),
+        detail="tried " + ", ".join(" ".join(identity.prefix) for identity in identities()),
         hint="run this as an ordinary user",
     )
 
 
-def _for_root() -> Iterator[Identity]:
-    """From the fewest rights to the most: each next one reaches folders that the ones before cannot.
+def identities() -> Iterator[Identity]:
+    """For root, from the fewest rights to the most: each reaches folders that the ones before it cannot.
 
     A clone below root's private home is closed to an unprivileged user. In a user namespace the process
     stays root for the files while PostgreSQL sees another user; where a container forbids namespaces, the
     unprivileged user keeps the one capability that passes closed folders.
     """
+    if os.geteuid() != 0:
+        yield Identity((), os.geteuid(), os.getegid())
+        return
     user = _unprivileged_user()
     drop = ("setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups")
     yield Identity(drop, user.pw_uid, user.pw_gid)
@@ -72,12 +81,3 @@ def _unprivileged_user() -> pwd.struct_passwd:
         "PostgreSQL cannot be run by root, and there is no user `nobody` to run it",
         hint="run this as an ordinary user",
     )
-
-
-def _reaches(identity: Identity, folders: tuple[Path, ...]) -> bool:
-    check = 'for folder; do test -r "$folder" -a -x "$folder" || exit 1; done'
-    command = [*identity.prefix, "sh", "-c", check, "sh", *(str(folder) for folder in folders)]
-    try:
-        return subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL).returncode == 0
-    except FileNotFoundError:
-        return False

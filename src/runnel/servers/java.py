@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from runnel.errors import UserError
@@ -37,10 +37,10 @@ _INSTALL = (
 _APT_PACKAGES = ("openjdk-17-jre-headless", "openjdk-21-jre-headless", "default-jre-headless")
 
 
-def find_java() -> Path:
-    """The `java` program of a Java that Spark can run on: JAVA_HOME's, the PATH's, one in a usual place."""
+def find_java(programs: Iterable[Path] | None = None) -> Path:
+    """The first `java` that Spark can run on; looks at JAVA_HOME, PATH and the usual places unless told."""
     found: list[str] = []
-    for program in _candidates():
+    for program in _candidates() if programs is None else programs:
         version = _major_version(program)
         if version is not None and version >= OLDEST:
             return program
