@@ -35,3 +35,13 @@ def test_login_makes_a_role_with_only_the_options_it_was_given(
 def test_the_spark_session_computes_in_python_workers(spark: Any) -> None:
     rows = spark.range(4).mapInArrow(lambda batches: batches, "id long").collect()
     assert sorted(row.id for row in rows) == [0, 1, 2, 3]
+
+
+def test_the_installed_database_belongs_to_an_engine_that_is_no_superuser(
+    runnel_db: str, connect: Any
+) -> None:
+    connection = connect(runnel_db)
+    assert connection.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user").fetchone() == (
+        False,
+    )
+    assert connection.execute("SELECT count(*) FROM pgtrickle.pgt_version").fetchone() == (1,)
