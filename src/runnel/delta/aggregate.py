@@ -1,0 +1,236 @@
+"""Aggregate.
+
+plain law        γ(R): one row per group of keys
+incremental law  state' = state + f(ΔR) for the groups of ΔR; result' = result − rows of those groups + γ(state')
+
+A group dies when its count reaches zero; a count below zero is corruption and stops the refresh. HAVING filters
+after state, so that a hidden group can come back. Without keys there is one group, which never dies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from runnel.algebra import Aggregate
+from runnel.delta.measures import Measure, group_hash, same_group, value
+from runnel.delta.program import NUMBER, Statement, Target, columns, positions, quote
+from runnel.delta.text import with_query
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateStage:
+    """The apply statements of a stage with an aggregate on top."""
+
+    target: Target
+    root: Aggregate
+    measures: tuple[Measure, ...]
+    inputs: list[tuple[str, str]]
+
+    @property
+    def keys(self) -> list[str]:
+        return [f"k{i}" for i in range(1, len(self.root.keys) + 1)]
+
+    @property
+    def state_columns(self) -> list[tuple[str, str]]:
+        keys = [(f"k{i}", key.type.text) for i, key in enumerate(self.root.keys, 1)]
+        kept = [column for measure in self.measures for column in measure.state_columns]
+        return [("h", "bigint"), *keys, ("n", "bigint"), *kept]
+
+    @property
+    def parts(self) -> list[Measure]:
+        return [measure for measure in self.measures if measure.part]
+
+    # setup
+
+    def setup(self) -> list[Statement]:
+        statements = [*_table(self.target.state, self.state_columns, "h")]
+        keys = [column for column in self.state_columns if column[0] in self.keys]
+        for measure in self.parts:
+            fields = [("h", "bigint"), *keys, ("v", measure.multiset_type), ("n", "bigint")]
+            statements += _table(self.multiset(measure), fields, "h, v")
+        return [Statement("state", sql) for sql in statements] + self._result_index()
+
+    def _result_index(self) -> list[Statement]:
+        """The key of the result: unique as PostgreSQL's GROUP BY is, and located by hash where it is NULL."""
+        if not self.keys:
+            return []
+        shown = [self._shown_name(i) for i in range(1, len(self.keys) + 1)]
+        name, result = f"pgt_{self.target.pgt_id}", self.target.result
+        return [
+            Statement("key", f"CREATE UNIQUE INDEX {name}_key ON {result} ({', '.join(shown)}) NULLS NOT DISTINCT"),
+            Statement("key", f"CREATE INDEX {name}_hash ON {result} (({group_hash(shown)}))"),
+        ]
+
+    def _shown(self, key: int) -> int:
+        return self.root.shown.index(key)
+
+    def multiset(self, measure: Measure) -> str:
+        return self.target.multiset(measure.part or 0)
+
+    # delta
+
+    def apply_delta(self) -> list[Statement]:
+        return [Statement("state", self._update_state()), Statement("result", self._update_result())]
+
+    def _update_state(self) -> str:
+        ctes = list(self.inputs)
+        checks = ["(SELECT count(*) FROM st WHERE coalesce(was, 0) + n < 0)"]
+        for measure in self.parts:
+            ctes += self._update_multiset(measure)
+            checks.append(f"(SELECT count(*) FROM change{measure.part} WHERE was + n < 0)")
+        ctes += self._update_groups()
+        return with_query(ctes, f"SELECT {' + '.join(checks)} AS negative")
+
+    def _update_multiset(self, measure: Measure) -> list[tuple[str, str]]:
+        p, table = measure.part, self.multiset(measure)
+        keys = ", ".join(f"v.{name}" for name in ["h", *self.keys, "v", "n"])
+        match_ = f"{same_group('m', 'v', len(self.keys))} AND m.v = v.v"
+        names = ", ".join(["h", *self.keys, "v", "n"])
+        return [
+            (
+                f"change{p}",
+                f"SELECT {keys}, coalesce(m.n, 0) AS was, m.ctid AS at"
+                f" FROM v{p} AS v LEFT JOIN {table} AS m ON {match_}",
+            ),
+            (f"change{p}_gone", f"DELETE FROM {table} AS m USING change{p} AS c WHERE m.ctid = c.at AND c.was + c.n = 0"),
+            (
+                f"change{p}_more",
+                f"UPDATE {table} AS m SET n = c.was + c.n FROM change{p} AS c"
+                f" WHERE m.ctid = c.at AND c.was + c.n <> 0",
+            ),
+            (f"change{p}_new", f"INSERT INTO {table} ({names}) SELECT {names} FROM change{p} WHERE at IS NULL"),
+        ]
+
+    def _update_groups(self) -> list[tuple[str, str]]:
+        state, keys = self.target.state, len(self.keys)
+        crossings, joined = [], ""
+        for measure in self.measures:
+            if measure.kind == "distinct":
+                crossings.append(self._crossing(measure))
+                on = same_group(f"y{measure.part}", "d", keys)
+                joined += f" LEFT JOIN x{measure.part} AS y{measure.part} ON {on}"
+        added = [name for name, _ in self.state_columns if name not in ("h", "n", *self.keys)]
+        fields = ", ".join(["d.h", *(f"d.{k}" for k in self.keys), "d.n", *(self._delta(name) for name in added)])
+        source = f"d LEFT JOIN {state} AS s ON {same_group('s', 'd', keys)}{joined}"
+        sets = ", ".join(f"{name} = s.{name} + c.{name}" for name in ["n", *added])
+        names = ", ".join(name for name, _ in self.state_columns)
+        alive = "c.was + c.n <> 0" if self.keys else "true"
+        new = "at IS NULL AND n <> 0" if self.keys else "at IS NULL"
+        ctes = [
+            *crossings,
+            ("st", f"SELECT {fields}, s.n AS was, s.ctid AS at FROM {source}"),
+            ("st_more", f"UPDATE {state} AS s SET {sets} FROM st AS c WHERE s.ctid = c.at AND {alive}"),
+            ("st_new", f"INSERT INTO {state} ({names}) SELECT {names} FROM st WHERE {new}"),
+        ]
+        if self.keys:
+            gone = f"DELETE FROM {state} AS s USING st AS c WHERE s.ctid = c.at AND c.was + c.n = 0"
+            ctes.append(("st_gone", gone))
+        return ctes
+
+    def _crossing(self, measure: Measure) -> tuple[str, str]:
+        names = ", ".join(["h", *self.keys])
+        d = "sum((was + n > 0)::integer - (was > 0)::integer)::bigint AS d"
+        return (f"x{measure.part}", f"SELECT {names}, {d} FROM change{measure.part} GROUP BY {names}")
+
+    def _delta(self, name: str) -> str:
+        measure = next(m for m in self.measures if name in (column for column, _ in m.state_columns))
+        return f"coalesce(y{measure.part}.d, 0) AS {name}" if measure.kind == "distinct" else f"d.{name}"
+
+    def _update_result(self) -> str:
+        target = self.target
+        located = [self._located("r", key) for key in range(1, len(self.keys) + 1)]
+        hash_ = group_hash([f"r.{self._shown_name(i)}" for i in range(1, len(self.keys) + 1)])
+        match_ = " AND ".join([f"{hash_} = t.h", *located]) if self.keys else "true"
+        new, old = positions(target, "f."), positions(target, "o.")
+        changed = f"ROW({old}) OPERATOR(pg_catalog.*<>) ROW({new})"
+        fields = ", ".join(["d.h", *(f"d.{k}" for k in self.keys)])
+        sets = ", ".join(f"{quote(o.name)} = f.c{i}" for i, o in enumerate(target.outputs, 1))
+        result = target.result
+        ctes = [
+            *self.inputs,
+            ("touched", f"SELECT row_number() OVER () AS id, {fields} FROM d"),
+            ("fresh", self.final_rows("touched")),
+            ("old", f"SELECT t.id, r.ctid AS at, {renamed(target, 'r.')} FROM touched AS t JOIN {result} AS r ON {match_}"),
+            ("gone", f"DELETE FROM {result} AS r USING old AS o WHERE r.ctid = o.at"
+             " AND NOT EXISTS (SELECT FROM fresh AS f WHERE f.id = o.id)"),
+            ("changed", f"UPDATE {result} AS r SET {sets} FROM old AS o JOIN fresh AS f USING (id)"
+             f" WHERE r.ctid = o.at AND {changed}"),
+            ("new", f"INSERT INTO {result} ({columns(target)}) SELECT {new} FROM fresh AS f"
+             " WHERE NOT EXISTS (SELECT FROM old AS o WHERE o.id = f.id)"),
+            ("minus", f"SELECT {old} FROM old AS o LEFT JOIN fresh AS f USING (id) WHERE f.id IS NULL OR {changed}"),
+            ("plus", f"SELECT {new} FROM fresh AS f LEFT JOIN old AS o USING (id) WHERE o.id IS NULL OR {changed}"),
+            ("log", log_rows(target, "SELECT -1 AS w, * FROM minus UNION ALL SELECT 1, * FROM plus")),
+        ]  # fmt: skip
+        counts = "(SELECT count(*) FROM minus) AS minus, (SELECT count(*) FROM plus) AS plus"
+        return with_query(ctes, f"SELECT {counts}")
+
+    def _shown_name(self, key: int) -> str:
+        return quote(self.target.outputs[self._shown(key)].name)
+
+    def _located(self, alias: str, key: int) -> str:
+        return f"{alias}.{self._shown_name(key)} IS NOT DISTINCT FROM t.k{key}"
+
+    def final_rows(self, among: str | None = None) -> str:
+        """The result rows of the state's groups; with `among`, of the groups in that relation, by its id."""
+        n = len(self.keys)
+        values = [f"s.{name} AS {name}" for name in self.keys]
+        values += [f"{value(m, self.multiset(m), n)} AS f{m.number}" for m in self.measures]
+        outputs = zip(self.root.outputs, self.target.outputs, strict=True)
+        fields = [f"({sql})::{o.type.text} AS c{i}" for i, (sql, o) in enumerate(outputs, 1)]
+        source = f"{self.target.state} AS s"
+        if among:
+            source = f"{among} AS t JOIN {source} ON {same_group('s', 't', n)}"
+            fields.insert(0, "t.id")
+        where = f" WHERE {self.root.having}" if self.root.having else ""
+        groups = f"CROSS JOIN LATERAL (SELECT {', '.join(values)}) AS g"
+        return f"SELECT {', '.join(fields)} FROM {source} {groups}{where}"
+
+    # fill
+
+    def rebuild_state(self) -> list[Statement]:
+        """State from whole groups: emptied, then plain inserts."""
+        names = ", ".join(name for name, _ in self.state_columns)
+        statements = [f"DELETE FROM {self.target.state}"]
+        for measure in self.parts:
+            fields = ", ".join(["h", *self.keys, "v", "n"])
+            statements.append(f"DELETE FROM {self.multiset(measure)}")
+            insert = f"INSERT INTO {self.multiset(measure)} ({fields}) SELECT {fields} FROM v{measure.part}"
+            statements.append(with_query(self.inputs, insert))
+        statements.append(with_query(self.inputs, f"INSERT INTO {self.target.state} ({names}) {self._new_groups()}"))
+        return [Statement("state", sql) for sql in statements]
+
+    def _new_groups(self) -> str:
+        fields = [f"d.{name}" if not self._is_distinct(name) else self._distinct_count(name)
+                  for name, _ in self.state_columns]  # fmt: skip
+        where = " WHERE d.n <> 0" if self.keys else ""
+        return f"SELECT {', '.join(fields)} FROM d{where}"
+
+    def _is_distinct(self, name: str) -> bool:
+        return name.startswith("d")
+
+    def _distinct_count(self, name: str) -> str:
+        measure = next(m for m in self.measures if name == f"d{m.number}")
+        return f"(SELECT count(*) FROM {self.multiset(measure)} AS m WHERE {same_group('m', 'd', len(self.keys))})"
+
+
+def log_rows(target: Target, rows: str) -> str:
+    """Writes rows (weight first) to the change log, where a subscriber reads it."""
+    names = ", ".join(f"a{i}" for i in range(1, len(target.outputs) + 1))
+    readers = " OR ".join(
+        f"EXISTS (SELECT FROM pgtrickle.{table} WHERE {column} = {target.pgt_id})"
+        for table, column in (("pgt_dependencies", "upstream_id"), ("pgt_sinks", "pgt_id"))
+    )
+    return (
+        f"INSERT INTO {target.log} (refresh_number, w, {names}) SELECT {NUMBER}, q.* FROM ({rows}) AS q"
+        f" WHERE {readers}"
+    )
+
+
+def renamed(target: Target, prefix: str) -> str:
+    """The result's columns under their positions."""
+    return ", ".join(f"{prefix}{quote(o.name)} AS c{i}" for i, o in enumerate(target.outputs, 1))
+
+
+def _table(name: str, fields: list[tuple[str, str]], index: str) -> list[str]:
+    columns_ = ", ".join(f"{column} {type_}" for column, type_ in fields)
+    return [f"CREATE TABLE {name} ({columns_})", f"CREATE INDEX ON {name} ({index})"]
