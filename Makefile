@@ -18,17 +18,20 @@ check: setup ## format, lint, types, and which room may import which
 	@.venv/bin/python -m ruff format --check .
 	@.venv/bin/python -m ruff check .
 	@.venv/bin/python -m mypy
-	@.venv/bin/lint-imports
+	@.venv/bin/lint-imports --no-logo
+	@.venv/bin/python scripts/docs.py --check
 
 format: setup ## write the format that `check` wants
 	@.venv/bin/python -m ruff format .
 	@.venv/bin/python -m ruff check --fix .
 
-bench: setup ## one script per claim; writes benchmarks/RESULTS.md
-	@.venv/bin/python -m benchmarks
+bench: setup ## one script per claim, each a ratio measured side by side; results in benchmarks/RESULTS.md
+	@for script in benchmarks/bench_*.py; do \
+	  echo "== $$script"; .venv/bin/python "$$script" || exit 1; \
+	done
 
-fuzz: setup ## random histories until stopped, PostgreSQL as the oracle
-	@HYPOTHESIS_PROFILE=fuzz .venv/bin/python -m pytest tests/rules tests/integration -m fuzz
+fuzz: setup ## random histories for as long as you let it, PostgreSQL as the oracle
+	@HYPOTHESIS_PROFILE=fuzz .venv/bin/python -m pytest -x tests/rules
 
 docs: setup ## write the generated pages of docs/ anew
 	@.venv/bin/python scripts/docs.py
