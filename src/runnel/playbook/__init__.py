@@ -1,0 +1,16 @@
+"""Playbooks: workflows of SQL steps on lakes, with loops whose items run in Spark's workers."""
+
+from runnel.playbook.printing import render_result as render
+from runnel.playbook.reading import parse_playbook, read_playbook
+from runnel.playbook.result import Event, PlaybookResult, StepResult
+from runnel.playbook.runner import run_playbook
+
+__all__ = [
+    "Event",
+    "PlaybookResult",
+    "StepResult",
+    "parse_playbook",
+    "read_playbook",
+    "render",
+    "run_playbook",
+]

@@ -1,0 +1,1 @@
+"""The `ducklake` tool: SQL commands on a lake, in this process or in Spark's workers."""
