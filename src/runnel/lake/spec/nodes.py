@@ -36,16 +36,12 @@ class Column:
 
     @property
     def duckdb(self) -> str:
-        match self.type.text:
-            case "list":
-                return f"{self.children[0].duckdb}[]"
-            case "map":
-                return f"MAP({self.children[0].duckdb}, {self.children[1].duckdb})"
-            case "struct":
-                members = (f"{quote_name(child.name)} {child.duckdb}" for child in self.children)
-                return f"STRUCT({', '.join(members)})"
-            case _:
-                return self.type.duckdb
+        return self._sql_type([child.duckdb for child in self.children]) or self.type.duckdb
+
+    @property
+    def exported(self) -> str:
+        """The DuckDB type whose Arrow form is `arrow`."""
+        return self._sql_type([child.exported for child in self.children]) or self.type.exported
 
     @property
     def arrow(self) -> pa.DataType:
@@ -58,6 +54,18 @@ class Column:
                 return pa.struct([(child.name, child.arrow) for child in self.children])
             case _:
                 return self.type.arrow
+
+    def _sql_type(self, parts: list[str]) -> str | None:
+        match self.type.text:
+            case "list":
+                return f"{parts[0]}[]"
+            case "map":
+                return f"MAP({parts[0]}, {parts[1]})"
+            case "struct":
+                members = zip(self.children, parts, strict=True)
+                return f"STRUCT({', '.join(f'{quote_name(child.name)} {part}' for child, part in members)})"
+            case _:
+                return None
 
 
 def flatten(columns: Iterable[Column]) -> Iterator[Column]:
@@ -123,6 +131,7 @@ class DataFile:
     partial_max: int | None = None
     deletes: tuple[DeleteFile, ...] = ()
     inlined_deletes: tuple[tuple[int, int], ...] = ()  # (position, snapshot)
+    rewrites: frozenset[int] = frozenset()  # snapshots by which no row of this file truly began
 
 
 @dataclass(frozen=True, slots=True)

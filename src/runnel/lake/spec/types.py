@@ -54,6 +54,8 @@ _SCALARS: dict[str, _Scalar] = {
     "interval": _Scalar("INTERVAL", pa.month_day_nano_interval(), "interval", "interval"),
 }
 
+_EXPORTED = {"int128": "DECIMAL(38,0)", "uint128": "DECIMAL(38,0)", "json": "VARCHAR", "uuid": "VARCHAR"}
+
 # How PostgreSQL's format_type() and people write a type, without its modifier.
 _FROM_POSTGRES = {
     "boolean": "boolean",
@@ -112,6 +114,11 @@ class DataType:
         if parts := self.decimal:
             return "DECIMAL({},{})".format(*parts)
         return self._scalar().duckdb
+
+    @property
+    def exported(self) -> str:
+        """The DuckDB type whose Arrow form is `arrow`."""
+        return _EXPORTED.get(self.text, self.duckdb)
 
     @property
     def arrow(self) -> pa.DataType:
