@@ -1,4 +1,4 @@
-"""Which operating system user runs PostgreSQL, because it refuses to be run by root."""
+"""Which user of the system runs PostgreSQL: it refuses root, and users without a name."""
 
 from __future__ import annotations
 
@@ -48,36 +48,35 @@ def choose_identity(folders: Sequence[Path]) -> Identity:
         if identity.reaches(folders):
             return identity
     raise UserError(
-        "PostgreSQL cannot be run here: root may not, and nobody else can reach " + str(folders[-1]),
-        detail="tried " + ", ".join(" ".join(identity.prefix) for identity in identities()),
+        f"PostgreSQL cannot be run by this user, and no other one can be taken on that reaches {folders[-1]}",
+        detail="; ".join(" ".join(identity.prefix) for identity in identities()) or None,
         hint="run this as an ordinary user",
     )
 
 
 def identities() -> Iterator[Identity]:
-    """For root, from the fewest rights to the most: each reaches folders that the ones before it cannot.
+    """Who could run it, from the fewest rights to the most: each reaches what the ones before it cannot.
 
     A clone below root's private home is closed to an unprivileged user. In a user namespace the process
     stays root for the files while PostgreSQL sees another user; where a container forbids namespaces, the
     unprivileged user keeps the one capability that passes closed folders.
     """
-    if os.geteuid() != 0:
-        yield Identity((), os.geteuid(), os.getegid())
-        return
-    user = _unprivileged_user()
-    drop = ("setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups")
-    yield Identity(drop, user.pw_uid, user.pw_gid)
-    yield Identity(("unshare", "--user", f"--map-user={user.pw_uid}", f"--map-group={user.pw_gid}"), 0, 0)
-    keep = ("--inh-caps=+dac_override", "--ambient-caps=+dac_override")
-    yield Identity((*drop, *keep), user.pw_uid, user.pw_gid)
-
-
-def _unprivileged_user() -> pwd.struct_passwd:
+    uid, gid = os.geteuid(), os.getegid()
     known = {entry.pw_name: entry for entry in pwd.getpwall()}
-    for name in _UNPRIVILEGED_USERS:
-        if name in known:
-            return known[name]
-    raise UserError(
-        "PostgreSQL cannot be run by root, and there is no user `nobody` to run it",
-        hint="run this as an ordinary user",
+    if uid != 0 and any(entry.pw_uid == uid for entry in known.values()):
+        yield Identity((), uid, gid)
+        return
+    other = next((known[name] for name in _UNPRIVILEGED_USERS if name in known), None)
+    if other is None:
+        return
+    drop = ("setpriv", f"--reuid={other.pw_uid}", f"--regid={other.pw_gid}", "--clear-groups")
+    if uid == 0:
+        yield Identity(drop, other.pw_uid, other.pw_gid)
+    # Also for a container's user without a name, whom initdb refuses.
+    yield Identity(
+        ("unshare", "--user", f"--map-user={other.pw_uid}", f"--map-group={other.pw_gid}"), uid, gid
     )
+    if uid == 0:
+        # access(2), which PostgreSQL asks about its programs, heeds capabilities only under this bit.
+        keep = ("--inh-caps=+dac_override", "--ambient-caps=+dac_override", "--securebits=+no_setuid_fixup")
+        yield Identity((*drop, *keep), other.pw_uid, other.pw_gid)
