@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import shutil
 import subprocess
 from pathlib import Path
@@ -12,9 +13,10 @@ from runnel.servers.cluster import Cluster
 from runnel.servers.identity import choose_identity, identities
 
 
-def test_an_ordinary_user_needs_no_other_identity(tmp_path: Path) -> None:
-    chosen = choose_identity((tmp_path,))
-    assert (chosen.prefix == ()) == (os.geteuid() != 0)
+def test_an_ordinary_user_runs_it_as_himself(tmp_path: Path) -> None:
+    known = {entry.pw_uid for entry in pwd.getpwall()}
+    ordinary = os.geteuid() != 0 and os.geteuid() in known
+    assert (choose_identity((tmp_path,)).prefix == ()) == ordinary
 
 
 def test_a_closed_folder_is_reached_by_somebody(tmp_path: Path) -> None:
