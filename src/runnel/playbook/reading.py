@@ -17,20 +17,21 @@ _MEANINGS = {
     "extra_forbidden": "is not a field here",
     "missing": "is missing",
 }
+_MERGE = "tag:yaml.org,2002:merge"
 
 
 class _Loader(yaml.SafeLoader):
     """YAML without the silent loss of a key that is written twice."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen: set[Any] = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if isinstance(key, str) and key in seen and key != "<<":
-                raise yaml.constructor.ConstructorError(
-                    None, None, f'key "{key}" is there twice', key_node.start_mark
-                )
-            seen.add(key if isinstance(key, str) else id(key_node))
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.tag != _MERGE:
+                if key.value in seen:
+                    raise yaml.constructor.ConstructorError(
+                        None, None, f'key "{key.value}" is there twice', key.start_mark
+                    )
+                seen.add(key.value)
         return super().construct_mapping(node, deep)
 
 

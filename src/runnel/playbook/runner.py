@@ -6,7 +6,7 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -133,7 +133,7 @@ class _Run:
         except RunnelError as error:
             kept = response if response["status"] == "ok" and "result" in response else {}
             response = {**kept, "status": "error", **_told(error)}
-            with _told_of(step):
+            with suppress(RunnelError):  # a condition may need what the failed step has not given
                 routes = self._routes(step, response)
         self.context.keep(step.step, response)
         self.context.variables.update(variables)
@@ -173,13 +173,14 @@ class _Run:
             ordered=loop.ordered,
             spark=self.spark,
         )
+        if "error" in response:
+            response["error"] = f'step "{step.step}": {response["error"]}'
         for result in response["result"]["results"]:
             self._tell("loop.item", step, result)
         self._tell("loop.done", step, response["result"]["stats"])
         return response
 
     def _lake(self, tool: Ducklake, names: Mapping[str, Any]) -> Lake:
-        threads = render(tool.threads, names)
         return Lake(
             self._connection(tool, names),
             str(render(tool.catalog_name, names)),
@@ -188,7 +189,7 @@ class _Run:
             tool.create_catalog,
             tool.use_catalog,
             tool.memory_limit and str(render(tool.memory_limit, names)),
-            int(threads) if threads is not None else None,
+            _threads(render(tool.threads, names)),
         )
 
     def _connection(self, tool: Ducklake, names: Mapping[str, Any]) -> str:
@@ -222,6 +223,14 @@ class _Run:
 
     def _tell(self, name: str, step: Step, payload: Mapping[str, Any]) -> None:
         self.on_event(Event(name, step.step, payload, _now()))
+
+
+def _threads(value: Any) -> int | None:
+    if value is None:
+        return None
+    if str(value).isdigit() and int(value) > 0:
+        return int(value)
+    raise UserError(f"threads is {value!r}, not a number of threads")
 
 
 def _asks(when: str, error: object) -> bool:

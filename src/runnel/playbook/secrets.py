@@ -12,7 +12,10 @@ from psycopg.conninfo import conninfo_to_dict
 _MASK = "********"
 # What a connection text may hold that we could not parse, and so do not know the secret of.
 _URL = re.compile(r"(://[^\s:/@]*:)[^\s]*@")
-_PAIR = re.compile(r"((?:password|passwd|pwd|secret|token)\s*=\s*)('(?:[^']|'')*'|\S+)", re.IGNORECASE)
+_PAIR = re.compile(
+    r"""((?:password|passwd|pwd|secret|token)["']?\s*[=:]\s*)('(?:[^']|'')*'|"[^"]*"|[^\s,}]+)""",
+    re.IGNORECASE,
+)
 
 
 def hide(text: str, *conninfos: str, known: Iterable[str] = ()) -> str:

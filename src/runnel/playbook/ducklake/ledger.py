@@ -35,7 +35,7 @@ class Ledger:
         return f'{self._prefix}"items":{items}}}'
 
     def written(self, session: Session) -> dict[int, tuple[int | None, ...]]:
-        rows = session.postgres.execute(
+        rows = session.ask(
             query("written_items", session.lake.schema),
             {"since": self.since, "author": AUTHOR, "prefix": self._prefix},
         )
@@ -45,10 +45,8 @@ class Ledger:
     def turn(self, session: Session, partition: int) -> Iterator[None]:
         """Only one attempt of a partition works at a time; a dead one's lock ends with its connection."""
         name = f"{self.loop_id}/{partition}"
-        connection = session.postgres
-        connection.execute(_LOCK, (name,))
+        session.ask(_LOCK, (name,))
         try:
             yield
         finally:
-            if not connection.closed:
-                connection.execute(_UNLOCK, (name,))
+            session.ask(_UNLOCK, (name,))

@@ -13,11 +13,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, LiteralString, TypeVar
 
 import duckdb
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.sql import Composed
 
 from runnel.playbook.ducklake.lake import Lake
 
@@ -37,16 +38,26 @@ class Instance:
 
     lake: Lake
     duck: duckdb.DuckDBPyConnection
-    _postgres: psycopg.Connection[Any] | None = None
+    _postgres: psycopg.Connection[tuple[Any, ...]] | None = None
 
-    @property
-    def postgres(self) -> psycopg.Connection[Any]:
+    def ask(self, statement: LiteralString | Composed, arguments: Any = None) -> list[tuple[Any, ...]]:
+        """The rows of a query; asked once more where the server had closed the connection meanwhile."""
+        try:
+            return self._connection().execute(statement, arguments).fetchall()
+        except psycopg.OperationalError:
+            self.close_postgres()
+            return self._connection().execute(statement, arguments).fetchall()
+
+    def _connection(self) -> psycopg.Connection[tuple[Any, ...]]:
         if self._postgres is None or self._postgres.closed or self._postgres.broken:
             self._postgres = psycopg.connect(self.lake.conninfo, autocommit=True, connect_timeout=5)
         return self._postgres
 
     def close(self) -> None:
         self.duck.close()
+        self.close_postgres()
+
+    def close_postgres(self) -> None:
         if self._postgres is not None:
             self._postgres.close()
 
@@ -58,9 +69,9 @@ class Session:
     lake: Lake
     cursor: duckdb.DuckDBPyConnection
 
-    @property
-    def postgres(self) -> psycopg.Connection[Any]:
-        return instance(self.lake).postgres
+    def ask(self, statement: LiteralString | Composed, arguments: Any = None) -> list[tuple[Any, ...]]:
+        """Ask the lake's catalog database."""
+        return instance(self.lake).ask(statement, arguments)
 
     def transact(self, work: Callable[[], T], message: str, extra: Callable[[T], str] | None = None) -> T:
         """All of the work in one transaction, whose snapshot, if it makes one, says who wrote what."""

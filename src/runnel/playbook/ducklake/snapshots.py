@@ -16,22 +16,17 @@ def clamp_of(session: Session) -> Clamp:
 
 
 def _clamp(session: Session, first: int, last: int) -> tuple[int, int] | None:
-    found = session.postgres.execute(
-        query("clamp", session.lake.schema), {"first": first, "last": last}
-    ).fetchone()
-    if found is None or None in found or found[0] > found[1]:
-        return None
-    return int(found[0]), int(found[1])
+    [(low, high)] = session.ask(query("clamp", session.lake.schema), {"first": first, "last": last})
+    return None if low is None or high is None or low > high else (int(low), int(high))
 
 
 def newest_snapshot(lake: Lake) -> int:
-    row = instance(lake).postgres.execute(query("newest", lake.schema)).fetchone()
-    return int(row[0]) if row else -1
+    [(newest,)] = instance(lake).ask(query("newest", lake.schema))
+    return int(newest)
 
 
 def catalog_info(lake: Lake) -> dict[str, Any]:
-    row = instance(lake).postgres.execute(query("catalog_info", lake.schema)).fetchone()
-    count, latest, tables = row or (0, None, [])
+    [(count, latest, tables)] = instance(lake).ask(query("catalog_info", lake.schema))
     return {
         "catalog_name": lake.catalog_name,
         "metadata_schema": lake.schema,

@@ -57,18 +57,19 @@ def _token(piece: str, start: int, kind: duckdb.token_type) -> Token:
 
 
 def split(sql: str) -> Iterator[str]:
-    """The statements of a text, without their semicolons; pieces that hold only comments are left out."""
-    begin, last, seen = 0, 0, False
+    """The statements of a text, from their first token to their last; comments alone are none."""
+    begin: int | None = None
+    last = 0
     for token in tokens_of(sql):
         if token.text == ";" and not token.is_string:
-            if seen:
-                yield sql[begin : token.start].strip()
-            begin, seen = token.end, False
-        else:
-            seen = True
+            if begin is not None:
+                yield sql[begin:last]
+            begin = None
+        elif begin is None:
+            begin = token.start
         last = token.end
-    if seen:
-        yield sql[begin:last].strip()
+    if begin is not None:
+        yield sql[begin:last]
 
 
 def closing(tokens: Sequence[Token], opening: int) -> int:

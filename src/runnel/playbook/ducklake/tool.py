@@ -52,13 +52,13 @@ def run_commands(lake: Lake, commands: Sequence[str], visit: Visit) -> Response:
             for index, command in enumerate(commands):
                 results.append(_run_one(on_lake, index, command, visit))
         info = catalog_info(lake)
-    except psycopg.Error as error:
+    except (psycopg.Error, duckdb.Error) as error:
         raise _unreachable(lake, error) from None
     result = commands_response(results)
     return {
         "status": "ok",
         "worker": worker_id(),
-        "result": result | {"data": result["data"]},
+        "result": result,
         "catalog_info": info,
     }
 
@@ -114,12 +114,12 @@ def _loop_response(
         first = failed[0]
         response["error"] = (
             f"{len(failed)} of {len(elements)} items failed; "
-            f"item {first.index} ({elements[first.index]!r}): {first.error}"
+            f"item {first.index} ({_short(repr(elements[first.index]))}): {first.error}"
         )
     return response
 
 
-def _unreachable(lake: Lake, error: psycopg.Error) -> TransientError:
+def _unreachable(lake: Lake, error: Exception) -> TransientError:
     return TransientError(
         f'the catalog database of lake "{lake.catalog_name}" failed',
         detail=hide(str(error).strip(), lake.conninfo),
@@ -130,5 +130,8 @@ def _shown(command: str, lake: Lake) -> str:
     """The command as the user may see it again in an error: short, and never one that makes a secret."""
     if "secret" in command.lower():
         return "the command is not shown because it names a secret"
-    text = hide(" ".join(command.split()), lake.conninfo)
-    return text if len(text) <= 200 else text[:197] + "..."
+    return _short(hide(" ".join(command.split()), lake.conninfo), 200)
+
+
+def _short(text: str, most: int = 60) -> str:
+    return text if len(text) <= most else text[: most - 3] + "..."
