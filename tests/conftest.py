@@ -5,13 +5,10 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import hypothesis
 import psycopg
@@ -19,7 +16,11 @@ import pytest
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
+from runnel.catalog.install import install
 from runnel.servers import EmbeddedPostgres, find_java
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 hypothesis.settings.register_profile("ci", derandomize=True, deadline=None, database=None, print_blob=True)
 hypothesis.settings.register_profile("fuzz", deadline=None, max_examples=100_000, print_blob=True)
@@ -100,27 +101,14 @@ def connect() -> Iterator[Connect]:
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def spark() -> Iterator[SparkSession]:
     """The Spark session of the run, on two local cores."""
-    folder = tmp_path_factory.mktemp("spark")
+    from runnel.spark.session import create_session  # noqa: PLC0415  a run without Spark does not wait for it
+
     os.environ["JAVA_HOME"] = str(find_java().parent.parent)
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    session = _create_session(folder)
+    session = create_session("runnel-tests", master="local[2]")
     yield session
     session.stop()
-
-
-def _create_session(folder: Path) -> Any:
-    if find_spec("runnel.spark") and find_spec("runnel.spark.session"):
-        return import_module("runnel.spark.session").create_session("runnel-tests", master="local[2]")
-    builder = import_module("pyspark.sql").SparkSession.builder.master("local[2]").appName("runnel-tests")
-    options = {
-        "spark.ui.enabled": "false",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.sql.warehouse.dir": str(folder),
-        "spark.sql.session.timeZone": "UTC",
-    }
-    return builder.config(map=options).getOrCreate()
 
 
 def _serve(folder: Path, version: int) -> Iterator[EmbeddedPostgres]:
@@ -149,7 +137,7 @@ def _ensure_installed_template(server: EmbeddedPostgres) -> None:
     # Renamed only when all is in it: a failed installation fails every test that needs it.
     new = f"{_INSTALLED}_new_{secrets.token_hex(4)}"
     _create_database(server, new, "template0", _ENGINE_ROLE)
-    import_module("runnel.catalog.install").install(_engine_dsn(server, new))
+    install(_engine_dsn(server, new))
     _execute(
         server,
         sql.SQL("ALTER DATABASE {} RENAME TO {}").format(sql.Identifier(new), sql.Identifier(_INSTALLED)),
