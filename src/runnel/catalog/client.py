@@ -99,6 +99,19 @@ class Lake:
     is_own: bool
 
 
+@dataclass(frozen=True, slots=True)
+class DroppedSink:
+    """A sink whose stream table is gone, or publishes no longer."""
+
+    dropped_id: int
+    lake_id: int
+    pgt_id: int
+    relid: int
+    schema: str | None
+    name: str | None
+    sink_mode: Literal["append", "replace"]
+
+
 def load_stream_tables(conn: Connection) -> tuple[StreamTable, ...]:
     """All stream tables with what they read, as the connection's snapshot sees them."""
     rows = conn.execute(query_text("stream_tables")).fetchall()
@@ -166,6 +179,29 @@ def record_failure(
         "UPDATE pgtrickle.pgt_stream_tables SET status = %s, reason = %s WHERE pgt_id = %s",
         [status, reason, pgt_id],
     )
+
+
+def renew_captures(conn: Connection) -> tuple[int, ...]:
+    """Stream tables that have to be filled anew, because triggers of a source were disabled for a while."""
+    return tuple(row[0] for row in conn.execute("SELECT pgtrickle._renew_captures()"))
+
+
+def setting(conn: Connection, name: str) -> str | None:
+    row = conn.execute("SELECT pgtrickle.setting(%s)", [name]).fetchone()
+    return None if row is None else row[0]
+
+
+def dropped_sinks(conn: Connection) -> tuple[DroppedSink, ...]:
+    """Sinks whose view is to be removed from the lake."""
+    rows = conn.execute(
+        "SELECT dropped_id, lake_id, pgt_id, relid, schema_name, table_name, sink_mode"
+        " FROM pgtrickle.pgt_dropped_sinks ORDER BY dropped_id"
+    )
+    return tuple(DroppedSink(*row) for row in rows)
+
+
+def forget_dropped_sink(conn: Connection, dropped_id: int) -> None:
+    conn.execute("DELETE FROM pgtrickle.pgt_dropped_sinks WHERE dropped_id = %s", [dropped_id])
 
 
 def _reason(conn: Connection, query: str, pgt_id: int) -> str | None:

@@ -20,6 +20,7 @@ CREATE TABLE pgtrickle.pgt_settings (
 CREATE TABLE pgtrickle.pgt_captures (
     capture_id   bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     relid        oid NOT NULL UNIQUE,
+    triggers     text,                           -- their identities and row versions, as installed
     installed_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 
@@ -85,6 +86,18 @@ CREATE TABLE pgtrickle.pgt_sinks (
     last_error text
 );
 
+-- Sinks whose stream table is gone or publishes no longer: the engine removes their view from the lake.
+CREATE TABLE pgtrickle.pgt_dropped_sinks (
+    dropped_id  bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    lake_id     bigint NOT NULL REFERENCES pgtrickle.pgt_lakes ON DELETE CASCADE,
+    pgt_id      bigint NOT NULL,
+    relid       oid NOT NULL,
+    schema_name text,
+    table_name  text,
+    sink_mode   text NOT NULL,
+    dropped_at  timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+
 CREATE TABLE pgtrickle.pgt_refresh_history (
     refresh_id     uuid NOT NULL PRIMARY KEY,    -- UUIDv7
     pgt_id         bigint NOT NULL,
@@ -103,16 +116,20 @@ CREATE TABLE pgtrickle.pgt_refresh_history (
 );
 CREATE INDEX ON pgtrickle.pgt_refresh_history (pgt_id, refresh_number);
 
--- What was asked for from SQL; a nextval of the sequence is the signal (seen at once).
+-- What was asked for from SQL. A nextval of the sequence is seen at once, a row only at its commit: a
+-- caller who waits shows what it wants by an advisory lock (see refresh_stream_table), and the engine's
+-- answer is a row of its own. An answer holds for every request with a signal up to its own.
 CREATE SEQUENCE pgtrickle.pgt_request_signal;
 CREATE TABLE pgtrickle.pgt_refresh_requests (
     request_id   bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     pgt_id       bigint NOT NULL REFERENCES pgtrickle.pgt_stream_tables ON DELETE CASCADE,
+    signal       bigint NOT NULL,
     requested_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     refresh_id   uuid,
     error        text,
     done_at      timestamptz
 );
+CREATE INDEX ON pgtrickle.pgt_refresh_requests (pgt_id, signal);
 
 CREATE TABLE pgtrickle.pgt_ducklake_provenance (
     stream_table_oid     oid NOT NULL,

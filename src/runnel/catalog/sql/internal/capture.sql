@@ -20,6 +20,7 @@ BEGIN
     EXECUTE pgtrickle._capture_function(id, relation);
     EXECUTE format('REVOKE ALL ON FUNCTION pgtrickle_changes.capture_%s() FROM PUBLIC', id);
     PERFORM pgtrickle._create_triggers(id, relation);
+    UPDATE pgtrickle.pgt_captures SET triggers = pgtrickle._triggers_of(id) WHERE capture_id = id;
     RETURN id;
 END
 $$;
@@ -125,5 +126,18 @@ BEGIN
                        'EXECUTE FUNCTION pgtrickle_changes.capture_%s()',
                        format('~pgtrickle_%s_%s', id, lower(event)), event, relation::regclass, tables, id);
     END LOOP;
+EXCEPTION WHEN lock_not_available THEN
+    PERFORM pgtrickle._raise_locked(relation);
 END
+$$;
+
+-- The four triggers with the versions of their catalog rows: DISABLE, some writes and ENABLE leave
+-- everything as it was but those. NULL while one is missing or disabled.
+CREATE OR REPLACE FUNCTION pgtrickle._triggers_of(id bigint) RETURNS text
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT CASE WHEN count(*) = 4 THEN string_agg(format('%s:%s', t.oid, t.xmin), ',' ORDER BY t.oid) END
+    FROM pgtrickle.pgt_captures c
+    JOIN pg_trigger t ON t.tgrelid = c.relid
+        AND t.tgfoid = to_regproc(format('pgtrickle_changes.capture_%s', c.capture_id))
+    WHERE c.capture_id = id AND t.tgenabled IN ('O', 'A')
 $$;

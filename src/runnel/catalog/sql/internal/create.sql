@@ -8,10 +8,11 @@ DECLARE
     parts text[] := pgtrickle._new_name(name, schemas);
     statement text := rtrim(query, E'; \t\r\n');
     view text := format('pgtrickle_views.v_%s', replace(gen_random_uuid()::text, '-', ''));
+    previous text := pgtrickle._limit_waiting();
     refusal text;
 BEGIN
     PERFORM pgtrickle._schedule_ms(schedule), pgtrickle._refresh_mode(refresh_mode),
-            pgtrickle._sink_mode(sink, sink_mode), pgtrickle._limit_waiting();
+            pgtrickle._sink_mode(sink, sink_mode);
     refusal := pgtrickle._check_query(statement, path);
     PERFORM pgtrickle._create_view(view, statement, path);
     PERFORM pgtrickle._check_columns(view::regclass);
@@ -20,10 +21,7 @@ BEGIN
     EXECUTE format('GRANT SELECT ON %s TO %s', view, pgtrickle._engine()::regrole);
     PERFORM pgtrickle._register(view::regclass, format('%I.%I', parts[1], parts[2])::regclass, statement, schedule,
                                 refresh_mode, sink, sink_mode, pgtrickle._evaluation_settings(path, schemas));
-    IF refusal IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = 'insufficient_privilege', MESSAGE = refusal,
-            HINT = 'A stream table reads what its owner may read: ask for SELECT on its sources.';
-    END IF;
+    PERFORM pgtrickle._raise_refusal(refusal), pgtrickle._wait_as_before(previous);
     RETURN format('%I.%I', parts[1], parts[2])::regclass;
 END
 $$;
@@ -54,9 +52,23 @@ EXCEPTION
         RAISE EXCEPTION USING ERRCODE = 'undefined_table', MESSAGE = complaint,
             DETAIL = pgtrickle._place(statement, substring(complaint FROM '"(.*)"')),
             HINT = format('Create it first, or write schema.table: the search_path is %s.', path);
+    WHEN lock_not_available THEN
+        RAISE EXCEPTION USING ERRCODE = 'lock_not_available',
+            MESSAGE = format('a source of the query stayed locked for %s', current_setting('lock_timeout')),
+            HINT = 'Try again when the change of that table is over, or raise lock_timeout.';
     WHEN invalid_cursor_definition THEN
         RAISE EXCEPTION USING ERRCODE = 'syntax_error', MESSAGE = 'the query must be one SELECT and nothing else',
             HINT = 'Create one stream table for each SELECT; what it does besides reading is left out.';
+END
+$$;
+
+CREATE OR REPLACE FUNCTION pgtrickle._raise_refusal(refusal text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF refusal IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'insufficient_privilege', MESSAGE = refusal,
+            HINT = 'A stream table reads what its owner may read: ask for SELECT on its sources.';
+    END IF;
 END
 $$;
 

@@ -1,11 +1,20 @@
--- How long an API call waits for a lock: the caller's own lock_timeout, else the setting.
-CREATE OR REPLACE FUNCTION pgtrickle._limit_waiting() RETURNS void
+-- Limits how long an API call waits for a lock, unless the caller did: by the setting, else 5 s. Returns the
+-- caller's own limit, to be put back.
+CREATE OR REPLACE FUNCTION pgtrickle._limit_waiting() RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    previous text := current_setting('lock_timeout');
 BEGIN
-    IF current_setting('lock_timeout') = '0' THEN
+    IF previous = '0' THEN
         PERFORM set_config('lock_timeout', coalesce(pgtrickle.setting('lock_timeout'), '5s'), true);
     END IF;
+    RETURN previous;
 END
+$$;
+
+CREATE OR REPLACE FUNCTION pgtrickle._wait_as_before(previous text) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
+    SELECT set_config('lock_timeout', previous, true)
 $$;
 
 -- Who holds a lock on a relation that a change of its triggers has to wait for.

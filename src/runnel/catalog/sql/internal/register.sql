@@ -8,7 +8,6 @@ DECLARE
     owner oid := pgtrickle._check_pair(view, result);
     id bigint;
 BEGIN
-    PERFORM pgtrickle._limit_waiting();
     PERFORM pgtrickle._raise_problem(view, result, owner);
     INSERT INTO pgtrickle.pgt_stream_tables
         (relid, view_relid, owner, query, schedule, schedule_ms, refresh_mode, sink, sink_mode, settings)
