@@ -11,6 +11,7 @@ from psycopg import conninfo, sql
 
 from runnel.errors import TransientError, UserError
 from runnel.lake import duck, objects
+from runnel.lake.connection import connect_catalog
 from runnel.lake.spec import quote_text
 
 _SECRET_KEYS = {"host": "HOST", "hostaddr": "HOST", "port": "PORT", "user": "USER", "dbname": "DATABASE"}
@@ -20,7 +21,7 @@ _LOCK = "SELECT pg_advisory_lock(hashtext('ducklake'), hashtext(%s))"
 def create_lake(dsn: str, metadata_schema: str, data_path: str) -> None:
     """Makes a lake, or does nothing where the same one is there already."""
     path = f"{Path(objects.require_local(data_path)).absolute()}/"
-    with _connect(dsn) as conn:
+    with connect_catalog(dsn, autocommit=True) as conn:
         conn.execute(_LOCK, (metadata_schema,))
         if (existing := _existing_path(conn, metadata_schema)) is None:
             objects.make_directory(path)
@@ -47,21 +48,6 @@ def attach_statements(dsn: str, metadata_schema: str, alias: str, *options: str)
         f"CREATE OR REPLACE SECRET {alias}_secret (TYPE postgres{secret})",
         f"ATTACH 'ducklake:postgres:' AS {alias} ({settings})",
     )
-
-
-def _connect(dsn: str) -> psycopg.Connection[Any]:
-    try:
-        return psycopg.connect(dsn, autocommit=True, connect_timeout=10)
-    except psycopg.ProgrammingError as error:
-        raise UserError(
-            "the lake's connection string cannot be read", hint="write it as host=… dbname=…"
-        ) from error
-    except psycopg.OperationalError as error:
-        raise UserError(
-            "the database of the lake's catalog cannot be reached",
-            detail=str(error).strip().splitlines()[-1],
-            hint="check host, port, database, user and password",
-        ) from error
 
 
 def _existing_path(conn: psycopg.Connection[Any], schema: str) -> str | None:
