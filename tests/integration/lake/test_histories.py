@@ -34,7 +34,7 @@ _ADDED = (
     "TIMESTAMPTZ DEFAULT '2024-02-03 04:05:06.789+00'",
     "DATE DEFAULT '2024-02-03'",
     "BLOB DEFAULT '\\xAA\\x01b'",
-    "BOOLEAN DEFAULT true",
+    "BOOLEAN DEFAULT 'true'",
     "DOUBLE DEFAULT 0.1",
 )
 
@@ -112,6 +112,8 @@ class History:
 class AlteredHistory(History):
     """The same beside changes of the table's columns."""
 
+    alterations = 0
+
     def step(self) -> None:
         if self.random.random() < 0.3:
             self.alter()
@@ -121,7 +123,8 @@ class AlteredHistory(History):
     def alter(self) -> None:
         names = [row[0] for row in self.judge.execute("DESCRIBE t").fetchall()]
         extra = [name for name in names if name.startswith("x")]
-        new = f"x{self.next_id}_{len(names)}"
+        self.alterations += 1
+        new = f"x{self.alterations}"
         choices = [f"ADD COLUMN {new} {self.random.choice(_ADDED)}"]
         choices += [f"DROP COLUMN {name}" for name in extra]
         choices += [f"RENAME COLUMN {name} TO {new}" for name in extra]
@@ -146,7 +149,7 @@ def newest(judge: duckdb.DuckDBPyConnection) -> int:
     return int(found[0][0])
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", [*range(5), 106])
 def test_every_snapshot_and_every_range_is_as_duckdb_sees_it(
     lake: Lake, judge: duckdb.DuckDBPyConnection, seed: int
 ) -> None:
@@ -175,7 +178,7 @@ def check_history(lake: Lake, judge: duckdb.DuckDBPyConnection, seed: int) -> No
             assert changes == judged or not is_sound, (after, upto)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", [*range(5), 106])
 def test_altered_tables_read_as_duckdb_reads_them(
     lake: Lake, judge: duckdb.DuckDBPyConnection, seed: int
 ) -> None:

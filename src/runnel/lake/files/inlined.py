@@ -13,6 +13,7 @@ from psycopg import sql
 
 from runnel.errors import TransientError
 from runnel.lake.catalog import Connection, LakeCatalog
+from runnel.lake.connection import connect_catalog
 from runnel.lake.files.window import Window
 from runnel.lake.spec import Column, InlinedTable, Table
 
@@ -38,7 +39,7 @@ class RemoteRows:
     planned_at: int  # the newest snapshot when this was planned
 
     def fetch(self, columns: Sequence[Column], window: Window) -> pa.Table:
-        with psycopg.connect(self.dsn) as conn:
+        with connect_catalog(self.dsn) as conn:
             conn.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
             conn.read_only = True
             newest = self.catalog.newest(conn).snapshot_id

@@ -50,6 +50,15 @@ def rows_sql(file: DataFile, columns: Sequence[Column]) -> str:
     )
 
 
+def has_deletes(file: DataFile, after: int, upto: int) -> bool:
+    """Whether a row was deleted in (after, upto], told without opening the data file."""
+    if not (deletes := _deletes_sql(file)):
+        return False
+    query = f"SELECT count(*) AS c0 FROM ({deletes}) WHERE ended > {after} AND ended <= {upto}"
+    found = stream(query, pa.schema([("c0", pa.int64())])).read_all()
+    return bool(found["c0"][0].as_py())
+
+
 def named(columns: Sequence[Column], rows: str, condition: str, weight: str) -> str:
     """The rows that fulfil a condition on `begun` and `ended`, under the names that a user's filter knows."""
     names = "".join(

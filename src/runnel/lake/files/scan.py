@@ -10,7 +10,7 @@ import pyarrow as pa
 from runnel.errors import UserError
 from runnel.lake.catalog import Connection, LakeCatalog
 from runnel.lake.files.inlined import CarriedRows, RemoteRows, carry_rows, cast_sql, has_rows
-from runnel.lake.files.read import BEGUN, ROW_ID, named, rows_sql, stream
+from runnel.lake.files.read import BEGUN, ROW_ID, has_deletes, named, rows_sql, stream
 from runnel.lake.files.window import Window
 from runnel.lake.spec import Column, DataFile, Table, quote_name
 
@@ -41,11 +41,20 @@ class ScanTask:
         wanted = _find(self.table, columns)
         fields = [pa.field(column.name, column.arrow) for column in wanted]
         schema = pa.schema(fields + [pa.field(name, pa.int64()) for name in extra])
+        if not self._may_have_rows():
+            return pa.RecordBatchReader.from_batches(schema, [])
         expressions = [quote_name(column.name) for column in wanted] + list(extra.values())
         rows, sources = self._rows()
         inner = named(self.table.columns, rows, self.window.condition(), self.window.weight())
         condition = f" WHERE ({filter_sql})" if filter_sql else ""
         return stream(f"SELECT {', '.join(expressions)} FROM ({inner}){condition}", schema, sources)
+
+    def _may_have_rows(self) -> bool:
+        """A flush rewrites deletes of old; the data file need not be there where none of them is new."""
+        after = self.window.after
+        if after is None or not isinstance(self.source, DataFile) or not self.source.is_older_than(after):
+            return True
+        return has_deletes(self.source, after, self.window.upto)
 
     def _rows(self) -> tuple[str, dict[str, pa.Table]]:
         match self.source:

@@ -133,6 +133,10 @@ class DataFile:
     inlined_deletes: tuple[tuple[int, int], ...] = ()  # (position, snapshot)
     rewrites: frozenset[int] = frozenset()  # snapshots by which no row of this file truly began
 
+    def is_older_than(self, snapshot_id: int) -> bool:
+        """No row of it began after that snapshot, nor ended otherwise than by its deletes."""
+        return max(self.begin_snapshot, self.partial_max or 0) <= snapshot_id and self.end_snapshot is None
+
 
 @dataclass(frozen=True, slots=True)
 class InlinedTable:

@@ -87,7 +87,10 @@ WHERE f.table_id = %(table_id)s AND f.begin_snapshot <= %(upto)s
        OR f.data_file_id = ANY (%(deleted)s)
        OR EXISTS (SELECT FROM {lake}.ducklake_delete_file d
                   WHERE d.data_file_id = f.data_file_id AND d.begin_snapshot <= %(upto)s
-                    AND (d.begin_snapshot > %(after)s OR d.partial_max > %(after)s)))
+                    -- a flush writes later deletes without a partial_max: then its file is newer than `after`
+                    AND (d.begin_snapshot > %(after)s OR d.partial_max > %(after)s
+                         OR d.delete_file_id >= (SELECT s.next_file_id FROM {lake}.ducklake_snapshot s
+                                                 WHERE s.snapshot_id = %(after)s))))
   AND (f.end_snapshot IS NULL OR f.end_snapshot > %(after)s)
 ORDER BY f.data_file_id;
 
