@@ -142,7 +142,7 @@ class AggregateStage:
         hash_ = group_hash([f"r.{self._shown_name(i)}" for i in range(1, len(self.keys) + 1)])
         match_ = " AND ".join([f"{hash_} = t.h", *located]) if self.keys else "true"
         new, old = positions(target, "f."), positions(target, "o.")
-        changed = f"ROW({old}) OPERATOR(pg_catalog.*<>) ROW({new})"
+        changed = f"record_image_ne(ROW({old}), ROW({new}))"
         fields = ", ".join(["d.h", *(f"d.{k}" for k in self.keys)])
         sets = ", ".join(f"{quote(o.name)} = f.c{i}" for i, o in enumerate(target.outputs, 1))
         result = target.result

@@ -40,7 +40,7 @@ class BagStage:
 
     def apply_delta(self) -> list[Statement]:
         target, result, names = self.target, self.target.result, positions(self.target)
-        same = f"ROW({columns(target, 'r.')}) OPERATOR(pg_catalog.*=) ROW({positions(target, 'd.')})"
+        same = f"record_image_eq(ROW({columns(target, 'r.')}), ROW({positions(target, 'd.')}))"
         hash_r = group_hash([f"r.{quote(o.name)}" for o in target.outputs])
         wanted = "coalesce((SELECT sum(-w) FROM d WHERE w < 0), 0)::bigint"
         ctes = [

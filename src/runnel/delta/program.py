@@ -77,8 +77,11 @@ class DeltaProgram:
 
     def render(self, statement: Statement, gear: Gear) -> str:
         """The statement's text as it goes to the server, parameters numbered."""
+        before = 0
+        if STAGED in statement.sql:
+            before = len(self.staged) if gear == "first" else 1
         sql = statement.sql.replace(STAGED, staged_relation(self, gear))
-        return sql.replace(NUMBER, f"${len(self.staged) + 1 if gear == 'first' else 2}::bigint")
+        return sql.replace(NUMBER, f"${before + 1}::bigint")
 
 
 def staged_relation(program: DeltaProgram, gear: Gear) -> str:

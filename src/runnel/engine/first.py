@@ -1,0 +1,162 @@
+"""First gear: all programs of a level in one Spark job, each combined by DuckDB inside a task.
+
+A task reads deltas and lookups itself and returns only the stage's delta. A program that fails, or that meets
+more rows than its limit, says so in its answer: it never fails the job of the others.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from runnel.engine.job import Input, Job
+from runnel.relations import Parameter, PostgresRead, Read
+from runnel.spark.pool import Snapshots, pool, snapshots
+
+_ANSWER = "number bigint, outcome string, message string, worker string, rows_in bigint, rows binary"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a task says of one program: `done` with the delta, `overflow`, or `failed` with a message."""
+
+    number: int
+    outcome: str
+    message: str | None
+    worker: str
+    rows_in: int
+    rows: pa.Table | None
+
+
+class Overflow(Exception):
+    """More rows than first gear should hold."""
+
+
+def run(spark: SparkSession, jobs: Sequence[Job], label: str) -> dict[int, Answer]:
+    """The answers of all jobs, by number, from one Spark job."""
+    parts = min(len(jobs), spark.sparkContext.defaultParallelism)
+    spark.sparkContext.setJobDescription(label)
+    shares = [tuple(jobs[i::parts]) for i in range(parts)]
+    frame = spark.range(0, parts, 1, parts).mapInArrow(_task(shares), _ANSWER)
+    return {answer.number: answer for answer in _answers(frame.toArrow())}
+
+
+def _answers(table: pa.Table) -> Iterator[Answer]:
+    for row in table.to_pylist():
+        content = row.pop("rows")
+        rows = pa.ipc.open_stream(content).read_all() if content is not None else None
+        yield Answer(**row, rows=rows)
+
+
+def _task(shares: list[tuple[Job, ...]]) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for index in batch.column(0).to_pylist():
+                yield from _run_share(shares[index])
+
+    return task
+
+
+def _run_share(jobs: tuple[Job, ...]) -> Iterator[pa.RecordBatch]:
+    with snapshots() as connections:
+        shared: dict[Any, pa.Table] = {}
+        for job in jobs:
+            yield _answer(job, connections, shared)
+
+
+def _answer(job: Job, connections: Snapshots, shared: dict[Any, pa.Table]) -> pa.RecordBatch:
+    try:
+        rows, rows_in = _compute(job, connections, shared)
+        fields: tuple[str, str | None, int, bytes | None] = ("done", None, rows_in, _serialise(rows))
+    except Overflow:
+        fields = ("overflow", None, 0, None)
+    except Exception as error:
+        # the edge of a request: one bad program must not fail the job of the others
+        fields = ("failed", f"{type(error).__name__}: {error}", 0, None)
+    outcome, message, rows_in, content = fields
+    worker = f"{socket.gethostname()}:{os.getpid()}"
+    return pa.RecordBatch.from_pydict(
+        {
+            "number": pa.array([job.number], pa.int64()),
+            "outcome": [outcome],
+            "message": pa.array([message], pa.string()),
+            "worker": [worker],
+            "rows_in": pa.array([rows_in], pa.int64()),
+            "rows": pa.array([content], pa.binary()),
+        }
+    )
+
+
+def _compute(job: Job, connections: Snapshots, shared: dict[Any, pa.Table]) -> tuple[pa.Table, int]:
+    tables: dict[str, pa.Table] = {}
+    for i, item in enumerate(job.inputs):
+        tables[f"d{i}"] = _delta(item, job.limit, connections, shared)
+    for lookup in job.lookups:
+        keys = _keys(tables[f"d{lookup.by}"], job.inputs[lookup.by])
+        tables[f"n{lookup.leaf}"] = _lookup(job.inputs[lookup.leaf], keys, job.limit, connections)
+    rows = _combine(job.combine, tables)
+    return rows, sum(table.num_rows for table in tables.values())
+
+
+def _delta(item: Input, limit: int, connections: Snapshots, shared: dict[Any, pa.Table]) -> pa.Table:
+    """The leaf's delta; programs of one task that ask the same share the answer."""
+    reads = item.relation.changes(item.leaf, item.old, item.new)
+    found = []
+    for read in reads:
+        known = repr(read)
+        if known not in shared:
+            shared[known] = _table(read, item, limit, connections)
+        found.append(shared[known])
+    return pa.concat_tables(found) if found else item.schema.empty_table()
+
+
+def _lookup(item: Input, keys: list[list[Any]], limit: int, connections: Snapshots) -> pa.Table:
+    if not keys[0]:
+        return item.schema.empty_table()
+    wanted: tuple[Parameter, ...] = tuple(keys)
+    return _table(item.relation.rows(item.leaf, item.new, wanted), item, limit, connections)
+
+
+def _keys(delta: pa.Table, item: Input) -> list[list[Any]]:
+    """The distinct key tuples of a delta, a list per key; a NULL joins nothing."""
+    names = [column.name for column in item.leaf.keys]
+    distinct = delta.select(names).drop_null().group_by(names).aggregate([])
+    return [distinct.column(name).to_pylist() for name in names]
+
+
+def _table(read: Read, item: Input, limit: int, connections: Snapshots) -> pa.Table:
+    """The rows of a read, no more than the limit."""
+    bounded = read.limited(limit + 1) if isinstance(read, PostgresRead) else read
+    batches, count = [], 0
+    for batch in bounded.batches(connections):
+        count += batch.num_rows
+        if count > limit:
+            raise Overflow
+        batches.append(batch)
+    return pa.Table.from_batches(batches).cast(item.schema) if batches else item.schema.empty_table()
+
+
+def _combine(sql: str, tables: dict[str, pa.Table]) -> pa.Table:
+    cursor = pool().duckdb()
+    try:
+        for name, table in tables.items():
+            cursor.register(name, table)
+        return cursor.execute(sql).to_arrow_table()
+    finally:
+        for name in tables:
+            cursor.unregister(name)
+        cursor.close()
+
+
+def _serialise(rows: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as writer:
+        writer.write_table(rows)
+    content: bytes = sink.getvalue().to_pybytes()
+    return content

@@ -1,0 +1,1 @@
+"""The Spark session, and what lives in its workers."""

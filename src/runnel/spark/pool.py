@@ -1,0 +1,105 @@
+"""Connections that live as long as a worker process: opening one costs more than a refresh."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import duckdb
+from adbc_driver_postgresql import dbapi
+
+Settings = tuple[tuple[str, str], ...]
+
+
+@dataclass(slots=True)
+class Pool:
+    """Idle PostgreSQL connections by connection string, and one DuckDB instance."""
+
+    idle: dict[str, list[dbapi.Connection]] = field(default_factory=dict)
+    duck: duckdb.DuckDBPyConnection | None = None
+
+    def take(self, dsn: str) -> dbapi.Connection:
+        waiting = self.idle.setdefault(dsn, [])
+        return waiting.pop() if waiting else dbapi.connect(dsn, autocommit=True)
+
+    def give_back(self, dsn: str, connection: dbapi.Connection) -> None:
+        self.idle.setdefault(dsn, []).append(connection)
+
+    def duckdb(self) -> duckdb.DuckDBPyConnection:
+        """A cursor of this process's DuckDB: one thread, because Spark's tasks are the parallelism."""
+        if self.duck is None:
+            self.duck = duckdb.connect(":memory:", config={"threads": 1, "memory_limit": "1GB"})
+        return self.duck.cursor()
+
+
+_pools: dict[int, Pool] = {}
+
+
+def pool() -> Pool:
+    """This process's pool; a forked child never shares its parent's connections."""
+    return _pools.setdefault(os.getpid(), Pool())
+
+
+@dataclass(slots=True)
+class Snapshots:
+    """The connections of one task: one for each exported snapshot, given back at its end."""
+
+    _open: dict[tuple[str, str], dbapi.Connection] = field(default_factory=dict)
+    _settings: dict[tuple[str, str], Settings] = field(default_factory=dict)
+
+    def at(self, dsn: str, snapshot: str, settings: Settings) -> dbapi.Connection:
+        """A connection inside that snapshot, with these session settings."""
+        place = (dsn, snapshot)
+        if place not in self._open:
+            self._open[place] = self._enter(dsn, snapshot)
+        if self._settings.get(place) != settings:
+            _apply(self._open[place], dict(settings))
+            self._settings[place] = settings
+        return self._open[place]
+
+    def _enter(self, dsn: str, snapshot: str) -> dbapi.Connection:
+        while True:
+            connection = pool().take(dsn)
+            try:
+                _execute(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                break
+            except dbapi.Error:
+                # an idle connection may have been closed by the server; a new one says what is wrong
+                connection.close()
+                if not pool().idle[dsn]:
+                    connection = dbapi.connect(dsn, autocommit=True)
+                    _execute(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                    break
+        _execute(connection, f"SET TRANSACTION SNAPSHOT '{snapshot}'")
+        return connection
+
+    def close(self) -> None:
+        for (dsn, _), connection in self._open.items():
+            try:
+                _execute(connection, "COMMIT")
+            except dbapi.Error:
+                connection.close()
+            else:
+                pool().give_back(dsn, connection)
+
+
+@contextmanager
+def snapshots() -> Iterator[Snapshots]:
+    taken = Snapshots()
+    try:
+        yield taken
+    finally:
+        taken.close()
+
+
+def _apply(connection: dbapi.Connection, settings: Mapping[str, str]) -> None:
+    for name, value in {**settings, "search_path": "pg_catalog"}.items():
+        literal = value.replace("'", "''")
+        _execute(connection, f"SELECT set_config('{name}', '{literal}', true)")
+
+
+def _execute(connection: dbapi.Connection, sql: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
