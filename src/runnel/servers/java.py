@@ -49,17 +49,22 @@ def find_java(programs: Iterable[Path] | None = None) -> Path:
     raise UserError(
         f"no Java {OLDEST} or newer found",
         detail="; ".join(found) or "looked at JAVA_HOME, PATH and the usual places",
-        hint=f"type: {install_command()}",
+        hint=install_hint(),
     )
 
 
-def install_command() -> str:
-    """The one line to type on this machine."""
+def install_hint() -> str:
+    line = install_command()
+    return f"type: {line}" if line else f"install Java {OLDEST} or newer and set JAVA_HOME"
+
+
+def install_command() -> str | None:
+    """The one line to type on this machine; None where its package manager is not known."""
     for program, line in _INSTALL:
         if shutil.which(program):
             sudo = "sudo " if os.geteuid() != 0 and program != "brew" else ""
             return sudo + line.format(apt=_apt_package())
-    return f"install Java {OLDEST} or newer and set JAVA_HOME"
+    return None
 
 
 def _candidates() -> Iterator[Path]:
@@ -98,7 +103,7 @@ def _apt_package() -> str:
 def main() -> int:
     """Print the program found, or what to do about it; with `--install-command` only the line to type."""
     if "--install-command" in sys.argv[1:]:
-        print(install_command())
+        print(install_command() or "")
         return 0
     try:
         print(find_java())

@@ -41,7 +41,7 @@ def test_without_one_it_says_what_was_found_and_the_line_to_type(tmp_path: Path)
     with pytest.raises(UserError, match="no Java 17 or newer found") as caught:
         find_java([eight])
     assert caught.value.detail == f"{eight} is Java 8"
-    assert caught.value.hint == f"type: {java.install_command()}"
+    assert caught.value.hint == java.install_hint()
 
 
 def test_as_a_program_it_prints_the_path_with_nothing_installed() -> None:
