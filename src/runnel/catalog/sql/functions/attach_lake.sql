@@ -22,9 +22,7 @@ BEGIN
             CONTINUE;
         END IF;
         stub := pgtrickle._create_stub(name, lake_table.lake_schema, lake_table.lake_table, lake_table.columns);
-        INSERT INTO pgtrickle.pgt_lake_tables (stub_relid, lake_id, lake_schema, lake_table)
-        VALUES (stub, lake, lake_table.lake_schema, lake_table.lake_table)
-        ON CONFLICT (lake_id, lake_schema, lake_table) DO UPDATE SET stub_relid = excluded.stub_relid;
+        PERFORM pgtrickle._record_stub(stub, lake, lake_table.lake_schema, lake_table.lake_table);
         RETURN NEXT stub;
     END LOOP;
 END

@@ -57,8 +57,15 @@ EXCEPTION
             MESSAGE = format('a source of the query stayed locked for %s', current_setting('lock_timeout')),
             HINT = 'Try again when the change of that table is over, or raise lock_timeout.';
     WHEN invalid_cursor_definition THEN
-        RAISE EXCEPTION USING ERRCODE = 'syntax_error', MESSAGE = 'the query must be one SELECT and nothing else',
-            HINT = 'Create one stream table for each SELECT; what it does besides reading is left out.';
+        PERFORM pgtrickle._raise_no_select();
+END
+$$;
+
+CREATE OR REPLACE FUNCTION pgtrickle._raise_no_select() RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RAISE EXCEPTION USING ERRCODE = 'syntax_error', MESSAGE = 'the query must be one SELECT and nothing else',
+        HINT = 'Create one stream table for each SELECT; what it does besides reading is left out.';
 END
 $$;
 
@@ -87,17 +94,26 @@ DECLARE
 BEGIN
     PERFORM set_config('search_path', path, true);
     EXECUTE format(E'CREATE VIEW %s AS\n%s', view, statement);
-EXCEPTION WHEN invalid_table_definition OR invalid_object_definition THEN
-    GET STACKED DIAGNOSTICS complaint = MESSAGE_TEXT;
-    IF complaint !~ 'temporary' THEN
-        RAISE;
-    END IF;
-    RAISE EXCEPTION USING ERRCODE = 'feature_not_supported',
-        MESSAGE = concat('temporary table ', (
-            SELECT string_agg(oid::regclass || ' ', '') FROM pg_class WHERE relnamespace = pg_my_temp_schema()
-            AND relkind IN ('r', 'v', 'p') AND strpos(lower(statement), lower(relname)) > 0), 'cannot be a source'),
-        HINT = 'Other sessions cannot see it: make it a plain table.';
+EXCEPTION
+    WHEN syntax_error THEN  -- a cursor took it: INSERT, UPDATE or DELETE with RETURNING
+        PERFORM pgtrickle._raise_no_select();
+    WHEN invalid_table_definition THEN
+        GET STACKED DIAGNOSTICS complaint = MESSAGE_TEXT;
+        IF complaint !~ 'temporary' THEN
+            RAISE;
+        END IF;
+        RAISE EXCEPTION USING ERRCODE = 'feature_not_supported',
+            MESSAGE = format('temporary table %scannot be a source', pgtrickle._temporary_in(statement)),
+            HINT = 'Other sessions cannot see it: make it a plain table.';
 END
+$$;
+
+-- The temporary relations whose names stand in a query.
+CREATE OR REPLACE FUNCTION pgtrickle._temporary_in(statement text) RETURNS text
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT coalesce(string_agg(oid::regclass || ' ', ''), '') FROM pg_class
+    WHERE relnamespace = pg_my_temp_schema() AND relkind IN ('r', 'v', 'p')
+    AND strpos(lower(statement), lower(relname)) > 0
 $$;
 
 CREATE OR REPLACE FUNCTION pgtrickle._check_columns(view regclass) RETURNS void

@@ -108,8 +108,11 @@ DECLARE
     stub text := format('%I.%I', schema, lake_table);
     complaint text;
 BEGIN
-    IF EXISTS (SELECT FROM pg_namespace WHERE nspname = schema AND nspowner <> pgtrickle._engine()) THEN
-        RAISE EXCEPTION USING ERRCODE = 'duplicate_schema', MESSAGE = format('schema %I exists and is not the lake''s', schema),
+    IF EXISTS (SELECT FROM pg_namespace n WHERE nspname = schema AND (nspowner <> pgtrickle._engine()
+               OR EXISTS (SELECT FROM pg_class c WHERE c.relnamespace = n.oid AND pgtrickle._kind(c.oid) = 'table')))
+    THEN
+        RAISE EXCEPTION USING ERRCODE = 'duplicate_schema', 
+            MESSAGE = format('schema %I exists and is not the lake''s', schema),
             HINT = 'Attach the lake by another name.';
     END IF;
     EXECUTE format('CREATE SCHEMA IF NOT EXISTS %I', schema);
@@ -123,4 +126,11 @@ EXCEPTION WHEN invalid_table_definition OR wrong_object_type THEN
         MESSAGE = format('lake table %s has changed: %s', stub, complaint),
         HINT = format('Drop the stream tables that read it, then DROP VIEW %s; and attach the lake again.', stub);
 END
+$$;
+
+CREATE OR REPLACE FUNCTION pgtrickle._record_stub(stub oid, lake bigint, lake_schema text, lake_table text) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
+    INSERT INTO pgtrickle.pgt_lake_tables (stub_relid, lake_id, lake_schema, lake_table) VALUES ($1, $2, $3, $4)
+    ON CONFLICT ON CONSTRAINT pgt_lake_tables_lake_id_lake_schema_lake_table_key
+    DO UPDATE SET stub_relid = excluded.stub_relid
 $$;
