@@ -18,7 +18,8 @@ from runnel.lake.changes import change_tasks
 from runnel.lake.commit import Change, Commit, commit
 from runnel.lake.create import attach_statements
 from runnel.lake.files import scan_tasks
-from runnel.lake.spec import Snapshot, Table
+from runnel.lake.spec import Snapshot, Table, ViewDefinition
+from runnel.lake.view import find_view
 
 Rows = Counter[tuple[str, ...]]
 
@@ -58,6 +59,10 @@ class Lake:
     def table(self, name: str, at: int | None = None) -> Table:
         with self.conn.transaction():
             return self.catalog.table(self.conn, "main", name, at)
+
+    def view(self, name: str) -> ViewDefinition | None:
+        with self.conn.transaction():
+            return find_view(self.conn, self.catalog, "main", name)
 
     def scan(self, table: Table, at: int, *, identity: bool = False, remote: bool = False) -> Rows:
         dsn = self.dsn if remote else None

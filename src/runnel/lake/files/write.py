@@ -127,14 +127,15 @@ def _statistics(
             continue
         nulls = int(values.get("null_count", 0))
         has_nan = values.get("has_nan")
+        is_unstorable = any("\0" in values.get(bound, "") for bound in ("min", "max"))  # PostgreSQL's text
         yield (
             column_id,
             ColumnStatistics(
                 size_bytes=int(values.get("column_size_bytes", 0)),
                 value_count=int(values["num_values"]) - nulls,
                 null_count=nulls,
-                min_value=values.get("min"),
-                max_value=values.get("max"),
+                min_value=None if is_unstorable else values.get("min"),
+                max_value=None if is_unstorable else values.get("max"),
                 contains_nan=None if has_nan is None else has_nan == "true",
             ),
         )
