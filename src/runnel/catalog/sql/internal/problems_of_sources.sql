@@ -51,6 +51,9 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
         (relkind = 'r' AND NOT relispartition
          AND EXISTS (SELECT FROM pg_inherits WHERE relation IN (inhrelid, inhparent)),
          format('table %s takes part in inheritance and cannot be a source yet', name), 'Use a plain table.'),
+        (pgtrickle._unlogged_columns(relation, attnums) IS NOT NULL,
+         format('column %s of %s is younger than the capture', pgtrickle._unlogged_columns(relation, attnums), name),
+         'Its changes are not logged: drop the stream tables that read this table, and create them again.'),
         (EXISTS (SELECT FROM pg_attribute WHERE attrelid = relation AND attgenerated = 'v'
                  AND attnum = ANY (attnums)),
          format('column %s of %s is a virtual generated column, which triggers do not see',
@@ -59,6 +62,17 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
          'Write its expression in the query, or make the column STORED.')
     ) AS rules (applies, message, hint)
     WHERE applies
+$$;
+
+-- The used columns that an existing capture does not log: added or retyped since.
+CREATE OR REPLACE FUNCTION pgtrickle._unlogged_columns(relation oid, attnums smallint[]) RETURNS text
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT string_agg(quote_ident(a.name), ', ' ORDER BY a.attnum)
+    FROM pgtrickle.pgt_captures c, pgtrickle._columns_to_log(relation) AS a
+    WHERE c.relid = relation AND a.attnum = ANY (attnums) AND NOT EXISTS (
+        SELECT FROM pg_attribute l
+        WHERE l.attrelid = to_regclass(format('pgtrickle_changes.changes_%s', c.capture_id))
+        AND l.attname = 'a' || a.attnum AND l.atttypid = a.base_type)
 $$;
 
 -- What owner and engine lack, with the exact GRANT. The trigger right matters until it is used.
