@@ -18,7 +18,7 @@ from runnel.lake.changes import change_tasks
 from runnel.lake.commit import Change, Commit, commit
 from runnel.lake.create import attach_statements
 from runnel.lake.files import scan_tasks
-from runnel.lake.spec import Snapshot, Table, ViewDefinition
+from runnel.lake.spec import DataFile, Snapshot, Table, ViewDefinition
 from runnel.lake.view import find_view
 
 Rows = Counter[tuple[str, ...]]
@@ -59,6 +59,18 @@ class Lake:
     def table(self, name: str, at: int | None = None) -> Table:
         with self.conn.transaction():
             return self.catalog.table(self.conn, "main", name, at)
+
+    def snapshot(self, snapshot_id: int) -> Snapshot:
+        with self.conn.transaction():
+            return self.catalog.snapshot(self.conn, snapshot_id)
+
+    def newest(self) -> int:
+        with self.conn.transaction():
+            return self.catalog.newest(self.conn).snapshot_id
+
+    def files(self, table: Table, at: int) -> tuple[DataFile, ...]:
+        with self.conn.transaction():
+            return self.catalog.files(self.conn, table, at)
 
     def view(self, name: str) -> ViewDefinition | None:
         with self.conn.transaction():
