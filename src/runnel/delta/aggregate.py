@@ -12,8 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from runnel.algebra import Aggregate
+from runnel.delta.inputs import added_up
 from runnel.delta.measures import Measure, group_hash, same_group, value
-from runnel.delta.program import NUMBER, Statement, Target, columns, positions, quote
+from runnel.delta.program import NUMBER, Statement, Target, columns, quote
 from runnel.delta.text import with_query
 
 
@@ -102,88 +103,83 @@ class AggregateStage:
         ]
 
     def _update_groups(self) -> list[tuple[str, str]]:
-        state, keys = self.target.state, len(self.keys)
-        crossings, joined = [], ""
-        for measure in self.measures:
-            if measure.kind == "distinct":
-                crossings.append(self._crossing(measure))
-                on = same_group(f"y{measure.part}", "d", keys)
-                joined += f" LEFT JOIN x{measure.part} AS y{measure.part} ON {on}"
-        added = [name for name, _ in self.state_columns if name not in ("h", "n", *self.keys)]
-        fields = ", ".join(["d.h", *(f"d.{k}" for k in self.keys), "d.n", *(self._delta(name) for name in added)])
-        source = f"d LEFT JOIN {state} AS s ON {same_group('s', 'd', keys)}{joined}"
-        sets = ", ".join(f"{name} = s.{name} + c.{name}" for name in ["n", *added])
-        names = ", ".join(name for name, _ in self.state_columns)
-        alive = "c.was + c.n <> 0" if self.keys else "true"
-        new = "at IS NULL AND n <> 0" if self.keys else "at IS NULL"
+        state = self.target.state
+        names = [name for name, _ in self.state_columns if name not in ("h", *self.keys)]
+        fields = ", ".join(["t.h", *(f"t.{name}" for name in [*self.keys, *names])])
+        located = same_group("s", "t", len(self.keys))
+        sets = ", ".join(f"{name} = s.{name} + c.{name}" for name in names)
+        columns_ = ", ".join(name for name, _ in self.state_columns)
+        alive, new = ("c.was + c.n <> 0", "n <> 0") if self.keys else ("true", "true")
         ctes = [
-            *crossings,
-            ("st", f"SELECT {fields}, s.n AS was, s.ctid AS at FROM {source}"),
+            ("t", self._added(names)),
+            ("st", f"SELECT {fields}, s.n AS was, s.ctid AS at FROM t LEFT JOIN {state} AS s ON {located}"),
             ("st_more", f"UPDATE {state} AS s SET {sets} FROM st AS c WHERE s.ctid = c.at AND {alive}"),
-            ("st_new", f"INSERT INTO {state} ({names}) SELECT {names} FROM st WHERE {new}"),
+            ("st_new", f"INSERT INTO {state} ({columns_}) SELECT {columns_} FROM st WHERE at IS NULL AND {new}"),
         ]
         if self.keys:
             gone = f"DELETE FROM {state} AS s USING st AS c WHERE s.ctid = c.at AND c.was + c.n = 0"
             ctes.append(("st_gone", gone))
         return ctes
 
-    def _crossing(self, measure: Measure) -> tuple[str, str]:
-        names = ", ".join(["h", *self.keys])
-        d = "sum((was + n > 0)::integer - (was > 0)::integer)::bigint AS d"
-        return (f"x{measure.part}", f"SELECT {names}, {d} FROM change{measure.part} GROUP BY {names}")
-
-    def _delta(self, name: str) -> str:
-        measure = next(m for m in self.measures if name in (column for column, _ in m.state_columns))
-        return f"coalesce(y{measure.part}.d, 0) AS {name}" if measure.kind == "distinct" else f"d.{name}"
+    def _added(self, names: list[str]) -> str:
+        """The groups' deltas, with what the multisets tell: values that came to be, minus those that are gone."""
+        distinct = [m for m in self.measures if m.kind == "distinct"]
+        if not distinct:
+            return "SELECT * FROM d"
+        crossed = "(was + n > 0)::integer - (was > 0)::integer"
+        sources = [("d", {name: name for name in names if not name.startswith("d")})]
+        sources += [(f"change{m.part}", {f"d{m.number}": crossed}) for m in distinct]
+        return added_up(self.keys, f"{group_hash(self.keys)} AS h", names, sources)
 
     def _update_result(self) -> str:
-        target = self.target
-        located = [self._located("r", key) for key in range(1, len(self.keys) + 1)]
-        hash_ = group_hash([f"r.{self._shown_name(i)}" for i in range(1, len(self.keys) + 1)])
-        match_ = " AND ".join([f"{hash_} = t.h", *located]) if self.keys else "true"
-        new, old = positions(target, "f."), positions(target, "o.")
+        target, result = self.target, self.target.result
+        old, new = _positions(target, "o"), _positions(target, "f")
         changed = f"record_image_ne(ROW({old}), ROW({new}))"
-        fields = ", ".join(["d.h", *(f"d.{k}" for k in self.keys)])
-        sets = ", ".join(f"{quote(o.name)} = f.c{i}" for i, o in enumerate(target.outputs, 1))
-        result = target.result
+        sets = ", ".join(f"{quote(o.name)} = p.f{i}" for i, o in enumerate(target.outputs, 1))
         ctes = [
             *self.inputs,
-            ("touched", f"SELECT row_number() OVER () AS id, {fields} FROM d"),
-            ("fresh", self.final_rows("touched")),
-            ("old", f"SELECT t.id, r.ctid AS at, {renamed(target, 'r.')} FROM touched AS t JOIN {result} AS r ON {match_}"),
-            ("gone", f"DELETE FROM {result} AS r USING old AS o WHERE r.ctid = o.at"
-             " AND NOT EXISTS (SELECT FROM fresh AS f WHERE f.id = o.id)"),
-            ("changed", f"UPDATE {result} AS r SET {sets} FROM old AS o JOIN fresh AS f USING (id)"
-             f" WHERE r.ctid = o.at AND {changed}"),
-            ("new", f"INSERT INTO {result} ({columns(target)}) SELECT {new} FROM fresh AS f"
-             " WHERE NOT EXISTS (SELECT FROM old AS o WHERE o.id = f.id)"),
-            ("minus", f"SELECT {old} FROM old AS o LEFT JOIN fresh AS f USING (id) WHERE f.id IS NULL OR {changed}"),
-            ("plus", f"SELECT {new} FROM fresh AS f LEFT JOIN old AS o USING (id) WHERE o.id IS NULL OR {changed}"),
+            ("p", self._pairs()),
+            ("gone", f"DELETE FROM {result} AS r USING p WHERE r.ctid = p.at AND NOT p.lives"),
+            ("changed", f"UPDATE {result} AS r SET {sets} FROM p WHERE r.ctid = p.at AND p.lives AND {changed}"),
+            ("new", f"INSERT INTO {result} ({columns(target)}) SELECT {new} FROM p WHERE at IS NULL AND lives"),
+            ("minus", f"SELECT {old} FROM p WHERE at IS NOT NULL AND (NOT lives OR {changed})"),
+            ("plus", f"SELECT {new} FROM p WHERE lives AND (at IS NULL OR {changed})"),
             ("log", log_rows(target, "SELECT -1 AS w, * FROM minus UNION ALL SELECT 1, * FROM plus")),
-        ]  # fmt: skip
+        ]
         counts = "(SELECT count(*) FROM minus) AS minus, (SELECT count(*) FROM plus) AS plus"
         return with_query(ctes, f"SELECT {counts}")
+
+    def _pairs(self) -> str:
+        """Each touched group with its old row in the result and its fresh row from the state."""
+        target, n = self.target, len(self.keys)
+        located = [f"r.{self._shown_name(i)} IS NOT DISTINCT FROM t.k{i}" for i in range(1, n + 1)]
+        hash_ = group_hash([f"r.{self._shown_name(i)}" for i in range(1, n + 1)])
+        match_ = " AND ".join([f"{hash_} = t.h", *located]) if self.keys else "true"
+        old = ", ".join(f"r.{quote(o.name)} AS o{i}" for i, o in enumerate(target.outputs, 1))
+        group = same_group("s", "t", n)
+        return (
+            f"SELECT r.at, f.lives IS NOT NULL AS lives, {_positions(target, 'r.o')}, {_positions(target, 'f.f')}"
+            f" FROM d AS t LEFT JOIN LATERAL (SELECT r.ctid AS at, {old} FROM {target.result} AS r WHERE {match_})"
+            f" AS r ON true LEFT JOIN LATERAL ({self._final('f', 'true AS lives', group)}) AS f ON true"
+        )
 
     def _shown_name(self, key: int) -> str:
         return quote(self.target.outputs[self._shown(key)].name)
 
-    def _located(self, alias: str, key: int) -> str:
-        return f"{alias}.{self._shown_name(key)} IS NOT DISTINCT FROM t.k{key}"
+    def final_rows(self) -> str:
+        """The result rows of all groups in the state."""
+        return self._final("c", None, None)
 
-    def final_rows(self, among: str | None = None) -> str:
-        """The result rows of the state's groups; with `among`, of the groups in that relation, by its id."""
-        n = len(self.keys)
+    def _final(self, prefix: str, extra: str | None, condition: str | None) -> str:
         values = [f"s.{name} AS {name}" for name in self.keys]
-        values += [f"{value(m, self.multiset(m), n)} AS f{m.number}" for m in self.measures]
+        values += [f"{value(m, self.multiset(m), len(self.keys))} AS f{m.number}" for m in self.measures]
         outputs = zip(self.root.outputs, self.target.outputs, strict=True)
-        fields = [f"({sql})::{o.type.text} AS c{i}" for i, (sql, o) in enumerate(outputs, 1)]
-        source = f"{self.target.state} AS s"
-        if among:
-            source = f"{among} AS t JOIN {source} ON {same_group('s', 't', n)}"
-            fields.insert(0, "t.id")
-        where = f" WHERE {self.root.having}" if self.root.having else ""
+        fields = [f"({sql})::{o.type.text} AS {prefix}{i}" for i, (sql, o) in enumerate(outputs, 1)]
+        where = " AND ".join(f"({part})" for part in (condition, self.root.having) if part)
+        select = ", ".join([extra, *fields] if extra else fields)
         groups = f"CROSS JOIN LATERAL (SELECT {', '.join(values)}) AS g"
-        return f"SELECT {', '.join(fields)} FROM {source} {groups}{where}"
+        query = f"SELECT {select} FROM {self.target.state} AS s {groups}"
+        return f"{query} WHERE {where}" if where else query
 
     # fill
 
@@ -224,6 +220,10 @@ def log_rows(target: Target, rows: str) -> str:
         f"INSERT INTO {target.log} (refresh_number, w, {names}) SELECT {NUMBER}, q.* FROM ({rows}) AS q"
         f" WHERE {readers}"
     )
+
+
+def _positions(target: Target, prefix: str) -> str:
+    return ", ".join(f"{prefix}{i}" for i in range(1, len(target.outputs) + 1))
 
 
 def renamed(target: Target, prefix: str) -> str:

@@ -67,30 +67,30 @@ def _summed(measure: Measure, name: str) -> str:
 def hashed(root: Aggregate, measures: tuple[Measure, ...]) -> list[tuple[str, str]]:
     """`d` and `v<part>`: with the group's hash, and values of undeclared scale as sums and classes."""
     names = [f"k{i}" for i in range(1, len(root.keys) + 1)]
-    ctes: list[tuple[str, str]] = []
-    extra, joins = "", ""
-    for measure in measures:
-        if measure.kind == "numeric":
-            ctes.append((f"p{measure.part}", _value_sums(measure, names)))
-            extra += _value_columns(measure)
-            on = " AND ".join([f"p.{k} IS NOT DISTINCT FROM d0.{k}" for k in names] or ["true"])
-            joins += f" LEFT JOIN p{measure.part} AS p{measure.part}_ ON {on.replace('p.', f'p{measure.part}_.')}"
-        if measure.part:
-            ctes.append((f"v{measure.part}", _multiset_delta(measure, names)))
-    hash_ = group_hash([f"d0.{name}" for name in names])
-    ctes.append(("d", f"SELECT {hash_} AS h, d0.*{extra} FROM d0{joins}"))
-    return ctes
+    ctes = [(f"v{m.part}", _multiset_delta(m, names)) for m in measures if m.part]
+    fields = ["n", *(name for m in measures for name in m.additive_columns)]
+    summed = [m for m in measures if m.kind == "numeric"]
+    sources = [("d0", {name: name for name in fields})]
+    for m in summed:
+        sums = {f"n{m.number}": "n", f"s{m.number}": f"CASE WHEN {finite('v')} THEN v * n ELSE 0 END"}
+        sources.append((f"w{m.part}", sums))
+    fields += [name for m in summed for name in (f"n{m.number}", f"s{m.number}")]
+    if not summed:
+        return [*ctes, ("d", f"SELECT {group_hash(names)} AS h, d0.* FROM d0")]
+    return [*ctes, ("d", added_up(names, f"{group_hash(names)} AS h", fields, sources))]
 
 
-def _value_sums(measure: Measure, names: list[str]) -> str:
-    fields = ["sum(n)::bigint AS n", f"coalesce(sum(v * n) FILTER (WHERE {finite('v')}), 0) AS s"]
-    group = f" GROUP BY {', '.join(names)}" if names else ""
-    return f"SELECT {', '.join([*names, *fields])} FROM w{measure.part}{group}"
-
-
-def _value_columns(measure: Measure) -> str:
-    p, i = f"p{measure.part}_", measure.number
-    return f", coalesce({p}.n, 0) AS n{i}, coalesce({p}.s, 0) AS s{i}"
+def added_up(
+    keys: list[str], hash_: str, fields: list[str], sources: list[tuple[str, dict[str, str]]]
+) -> str:
+    """The fields of several relations added per group; what a relation does not know of a field is 0."""
+    parts = [
+        f"SELECT {', '.join([*keys, *(f'{known.get(name, 0)} AS {name}' for name in fields)])} FROM {relation}"
+        for relation, known in sources
+    ]
+    sums = [f"sum({name}){'' if name.startswith('s') else '::bigint'} AS {name}" for name in fields]
+    group = f" GROUP BY {', '.join(keys)}" if keys else ""
+    return f"SELECT {', '.join([hash_, *keys, *sums])} FROM ({' UNION ALL '.join(parts)}) AS q{group}"
 
 
 def _multiset_delta(measure: Measure, names: list[str]) -> str:
