@@ -60,7 +60,9 @@ def one(conn: psycopg.Connection[Any], query: str, *parameters: object) -> Any:
 
 def create(conn: psycopg.Connection[Any], name: str, query: str, **options: object) -> None:
     named = "".join(f", {option} => %s" for option in options)
-    conn.execute(f"SELECT pgtrickle.create_stream_table(%s, %s{named})".encode(), [name, query, *options.values()])
+    conn.execute(
+        f"SELECT pgtrickle.create_stream_table(%s, %s{named})".encode(), [name, query, *options.values()]
+    )
 
 
 @pytest.fixture(params=[18, 16])
@@ -71,7 +73,10 @@ def server(request: pytest.FixtureRequest) -> EmbeddedPostgres:
 
 @pytest.fixture
 def world(
-    server: EmbeddedPostgres, runnel_db: str, login: Callable[..., str], connect: Callable[..., psycopg.Connection[Any]]
+    server: EmbeddedPostgres,
+    runnel_db: str,
+    login: Callable[..., str],
+    connect: Callable[..., psycopg.Connection[Any]],
 ) -> World:
     alice_dsn = login(runnel_db, "alice")
     alice = connect(alice_dsn, autocommit=True)

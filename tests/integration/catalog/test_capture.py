@@ -54,9 +54,13 @@ def test_every_statement_that_writes(followed: World) -> None:
     with alice.cursor() as cursor, cursor.copy("COPY orders (region, total_usd) FROM STDIN") as copy:
         copy.write_row(("copied", Decimal("3.25")))
     alice.execute("UPDATE orders SET region = region WHERE id < 5")
-    alice.execute("INSERT INTO orders (id, region) OVERRIDING SYSTEM VALUE VALUES (3, 'again'), (90, 'late')"
-                  " ON CONFLICT (id) DO UPDATE SET region = excluded.region")
-    alice.execute("INSERT INTO orders (id, region) OVERRIDING SYSTEM VALUE VALUES (3, 'no') ON CONFLICT DO NOTHING")
+    alice.execute(
+        "INSERT INTO orders (id, region) OVERRIDING SYSTEM VALUE VALUES (3, 'again'), (90, 'late')"
+        " ON CONFLICT (id) DO UPDATE SET region = excluded.region"
+    )
+    alice.execute(
+        "INSERT INTO orders (id, region) OVERRIDING SYSTEM VALUE VALUES (3, 'no') ON CONFLICT DO NOTHING"
+    )
     alice.execute(
         """
         MERGE INTO orders o USING (VALUES (1, 'm1'), (2, NULL), (500, 'm500')) AS m (id, region) ON m.id = o.id
@@ -65,8 +69,10 @@ def test_every_statement_that_writes(followed: World) -> None:
         WHEN NOT MATCHED THEN INSERT (id, region) OVERRIDING SYSTEM VALUE VALUES (m.id, m.region)
         """
     )
-    alice.execute("WITH gone AS (DELETE FROM orders WHERE id = 7 RETURNING region)"
-                  " INSERT INTO orders (region) SELECT region || '!' FROM gone")
+    alice.execute(
+        "WITH gone AS (DELETE FROM orders WHERE id = 7 RETURNING region)"
+        " INSERT INTO orders (region) SELECT region || '!' FROM gone"
+    )
     assert logged(followed) == contents(followed)
 
 
@@ -121,13 +127,17 @@ def test_changes_of_the_sources_columns_never_fail_the_writer(followed: World) -
 def test_a_column_that_the_log_lacks_is_refused(followed: World) -> None:
     followed.alice.execute("ALTER TABLE orders ADD COLUMN note text")
     create(followed.alice, "still_fine", "SELECT id FROM orders")
-    with pytest.raises(psycopg.Error, match="column note of app.orders is younger than the capture") as caught:
+    with pytest.raises(
+        psycopg.Error, match="column note of app.orders is younger than the capture"
+    ) as caught:
         create(followed.alice, "notes", "SELECT id, note FROM orders")
     assert "drop" in str(caught.value.diag.message_hint)
 
 
 def test_a_domains_check_does_not_run_in_the_capture(world: World) -> None:
-    world.mallory.execute("CREATE FUNCTION hurt(text) RETURNS boolean LANGUAGE sql AS $$ SELECT current_user ~ 'mallory' $$")
+    world.mallory.execute(
+        "CREATE FUNCTION hurt(text) RETURNS boolean LANGUAGE sql AS $$ SELECT current_user ~ 'mallory' $$"
+    )
     world.mallory.execute("CREATE DOMAIN label AS text CHECK (hurt(VALUE))")
     world.mallory.execute("CREATE TABLE labels (id int, name label)")
     world.mallory.execute(f"GRANT SELECT, TRIGGER ON labels TO {world.engine.info.user}".encode())

@@ -16,7 +16,11 @@ def test_the_result_has_exactly_the_columns_of_the_query(world: World) -> None:
     create(world.alice, "revenue", QUERY + " ;\n", schedule="200ms", refresh_mode="differential")
     (table,) = client.load_stream_tables(world.engine)
     assert (table.schema, table.name, table.owner) == ("app", "revenue", world.alice.info.user)
-    assert [(c.name, c.type) for c in table.columns] == [("region", "text"), ("revenue", "numeric"), ("n", "bigint")]
+    assert [(c.name, c.type) for c in table.columns] == [
+        ("region", "text"),
+        ("revenue", "numeric"),
+        ("n", "bigint"),
+    ]
     assert (table.schedule_ms, table.refresh_mode, table.status) == (200, "DIFFERENTIAL", "pending")
     assert (table.is_populated, table.exists, table.has_subscribers) == (False, True, False)
     assert table.query == QUERY
@@ -96,8 +100,8 @@ def test_a_stream_table_over_a_stream_table(world: World) -> None:
 
 def test_columns_of_every_kind_keep_type_and_collation(world: World) -> None:
     world.alice.execute(
-        "CREATE TABLE wide (n numeric(12, 3), v varchar(7), c char(3), b bit(4), t text COLLATE \"C\", a int[],"
-        " \"Id\" int, id int, ts timestamptz(3), d date, i interval, u uuid, j jsonb, y bytea)"
+        'CREATE TABLE wide (n numeric(12, 3), v varchar(7), c char(3), b bit(4), t text COLLATE "C", a int[],'
+        ' "Id" int, id int, ts timestamptz(3), d date, i interval, u uuid, j jsonb, y bytea)'
     )
     world.alice.execute(f"GRANT SELECT, TRIGGER ON wide TO {world.engine.info.user}".encode())
     create(world.alice, "copy", "SELECT * FROM wide")

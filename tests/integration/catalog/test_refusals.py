@@ -76,8 +76,16 @@ NAMES = [
 ]
 
 GRANTS = [
-    ("SELECT ON orders", "engine's role {engine} may not read", "GRANT SELECT, TRIGGER ON app.orders TO {engine};"),
-    ("TRIGGER ON orders", "may not put a trigger on app.orders", "GRANT SELECT, TRIGGER ON app.orders TO {engine};"),
+    (
+        "SELECT ON orders",
+        "engine's role {engine} may not read",
+        "GRANT SELECT, TRIGGER ON app.orders TO {engine};",
+    ),
+    (
+        "TRIGGER ON orders",
+        "may not put a trigger on app.orders",
+        "GRANT SELECT, TRIGGER ON app.orders TO {engine};",
+    ),
     ("USAGE ON SCHEMA app", "may not use schema app", "GRANT USAGE ON SCHEMA app TO {engine};"),
 ]
 
@@ -85,7 +93,9 @@ GRANTS = [
 @pytest.fixture
 def strange_world(world: World) -> World:
     world.alice.execute(SETUP)
-    world.alice.execute(f"GRANT SELECT, TRIGGER ON ALL TABLES IN SCHEMA app TO {world.engine.info.user}".encode())
+    world.alice.execute(
+        f"GRANT SELECT, TRIGGER ON ALL TABLES IN SCHEMA app TO {world.engine.info.user}".encode()
+    )
     return world
 
 
@@ -131,7 +141,9 @@ def test_virtual_generated_columns(world: World) -> None:
         kind, refusal = "STORED", None
     else:
         kind, refusal = "VIRTUAL", "column twice of app.computed is a virtual generated column"
-    world.alice.execute(f"CREATE TABLE computed (a int, twice int GENERATED ALWAYS AS (a * 2) {kind})".encode())
+    world.alice.execute(
+        f"CREATE TABLE computed (a int, twice int GENERATED ALWAYS AS (a * 2) {kind})".encode()
+    )
     world.alice.execute(f"GRANT SELECT, TRIGGER ON computed TO {world.engine.info.user}".encode())
     create(world.alice, "plain_column", "SELECT a FROM computed")
     world.alice.execute("INSERT INTO computed (a) VALUES (3)")

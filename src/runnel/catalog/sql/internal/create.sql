@@ -39,7 +39,7 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE = 'the query is empty',
             HINT = 'Give one SELECT.';
     END IF;
-    PERFORM set_config('search_path', path, true);
+    PERFORM set_config('search_path', path, true);  -- from here on nothing of ours may be looked up
     OPEN rows NO SCROLL FOR EXECUTE statement;
     CLOSE rows;
     RETURN NULL;
@@ -90,10 +90,11 @@ $$;
 CREATE OR REPLACE FUNCTION pgtrickle._create_view(view text, statement text, path text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET client_min_messages = warning AS $$
 DECLARE
+    command text := format(E'CREATE VIEW %s AS\n%s', view, statement);
     complaint text;
 BEGIN
-    PERFORM set_config('search_path', path, true);
-    EXECUTE format(E'CREATE VIEW %s AS\n%s', view, statement);
+    PERFORM set_config('search_path', path, true);  -- from here on nothing of ours may be looked up
+    EXECUTE command;
 EXCEPTION
     WHEN syntax_error THEN  -- a cursor took it: INSERT, UPDATE or DELETE with RETURNING
         PERFORM pgtrickle._raise_no_select();

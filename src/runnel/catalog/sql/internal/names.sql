@@ -60,12 +60,13 @@ CREATE OR REPLACE FUNCTION pgtrickle._find(name text, path text) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     parts text[] := pgtrickle._split_name(name);
+    written text := concat_ws('.', quote_ident(parts[1]), quote_ident(parts[2]));
     relation regclass;
     found_id bigint;
 BEGIN
-    PERFORM set_config('search_path', path, true);
-    relation := to_regclass(concat_ws('.', quote_ident(parts[1]), quote_ident(parts[2])));
-    PERFORM set_config('search_path', 'pg_catalog, pg_temp', true);
+    PERFORM set_config('search_path', path, true);  -- while it holds, calls are qualified
+    relation := pg_catalog.to_regclass(written);
+    PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
     found_id := pgtrickle._id_of(relation);
     IF found_id IS NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'undefined_table',
