@@ -186,6 +186,11 @@ def renew_captures(conn: Connection) -> tuple[int, ...]:
     return tuple(row[0] for row in conn.execute("SELECT pgtrickle._renew_captures()"))
 
 
+def remove_orphans(conn: Connection) -> tuple[int, ...]:
+    """Forget stream tables whose result was dropped by hand, with all that the engine keeps for them."""
+    return tuple(row[0] for row in conn.execute("SELECT pgtrickle._remove_orphans()"))
+
+
 def setting(conn: Connection, name: str) -> str | None:
     row = conn.execute("SELECT pgtrickle.setting(%s)", [name]).fetchone()
     return None if row is None else row[0]

@@ -45,9 +45,9 @@ class World:
             "dependencies": "SELECT count(*) FROM pgtrickle.pgt_dependencies",
             "captures": "SELECT count(*) FROM pgtrickle.pgt_captures",
             "triggers": "SELECT count(*) FROM pg_trigger WHERE tgname ~ 'pgtrickle'",
-            "relations": "SELECT count(*) FROM pg_class WHERE relkind IN ('r', 'v') AND relnamespace::regnamespace::text"
-            " IN ('pgtrickle_views', 'pgtrickle_changes', 'pgtrickle_state')",
-            "functions": "SELECT count(*) FROM pg_proc WHERE pronamespace = 'pgtrickle_changes'::regnamespace",
+            "relations": "SELECT count(*) FROM pg_class WHERE relkind IN ('r', 'v')"
+            " AND relnamespace::regnamespace::text ~ '^pgtrickle_'",
+            "functions": "SELECT count(*) FROM pg_proc WHERE pronamespace::regnamespace::text ~ '^pgtrickle_'",
         }
         return {what: one(self.engine, query) for what, query in queries.items()}
 

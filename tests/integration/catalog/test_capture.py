@@ -63,7 +63,8 @@ def test_every_statement_that_writes(followed: World) -> None:
     )
     alice.execute(
         """
-        MERGE INTO orders o USING (VALUES (1, 'm1'), (2, NULL), (500, 'm500')) AS m (id, region) ON m.id = o.id
+        MERGE INTO orders o USING (VALUES (1, 'm1'), (2, NULL), (500, 'm500')) AS m (id, region)
+        ON m.id = o.id
         WHEN MATCHED AND m.region IS NULL THEN DELETE
         WHEN MATCHED THEN UPDATE SET region = m.region
         WHEN NOT MATCHED THEN INSERT (id, region) OVERRIDING SYSTEM VALUE VALUES (m.id, m.region)
@@ -128,7 +129,7 @@ def test_a_column_that_the_log_lacks_is_refused(followed: World) -> None:
     followed.alice.execute("ALTER TABLE orders ADD COLUMN note text")
     create(followed.alice, "still_fine", "SELECT id FROM orders")
     with pytest.raises(
-        psycopg.Error, match="column note of app.orders is younger than the capture"
+        psycopg.Error, match=r"column note of app.orders is younger than the capture"
     ) as caught:
         create(followed.alice, "notes", "SELECT id, note FROM orders")
     assert "drop" in str(caught.value.diag.message_hint)

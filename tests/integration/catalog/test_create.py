@@ -55,7 +55,8 @@ def test_the_calls_of_the_documents_run_as_they_are_written(world: World) -> Non
                        COUNT(*) AS order_count, COUNT(DISTINCT o.customer_id) AS unique_customers
                 FROM orders o JOIN products p ON p.id = o.product_id
                 WHERE o.status = 'shipped' GROUP BY date_trunc('day', o.ordered_at), p.category $$,
-            schedule => '10s', refresh_mode => 'DIFFERENTIAL', sink => 'ducklake', ducklake_sink_mode => 'replace')
+            schedule => '10s', refresh_mode => 'DIFFERENTIAL',
+            sink => 'ducklake', ducklake_sink_mode => 'replace')
         """
     )
     (table,) = client.load_stream_tables(world.engine)

@@ -121,7 +121,8 @@ def test_a_function_given_away_later(armed: World) -> None:
         ("ALTER TABLE copy ADD x int GENERATED ALWAYS AS (1) STORED", "columns of evil.copy are not those"),
         ("ALTER TABLE copy ENABLE ROW LEVEL SECURITY", "row-level security of stream table"),
         (
-            "ALTER TABLE copy ADD UNIQUE (id); CREATE TABLE evil.child (id int REFERENCES copy (id) ON DELETE CASCADE)",
+            "ALTER TABLE copy ADD UNIQUE (id);"
+            "CREATE TABLE evil.child (id int REFERENCES copy (id) ON DELETE CASCADE)",
             "has triggers or foreign keys",
         ),
         (

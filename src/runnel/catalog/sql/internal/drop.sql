@@ -69,6 +69,14 @@ BEGIN
 END
 $$;
 
+-- Stream tables whose result is gone and that nobody reads; the hidden view is its owner's.
+CREATE OR REPLACE FUNCTION pgtrickle._remove_orphans() RETURNS SETOF bigint
+LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
+    SELECT t.pgt_id FROM pgtrickle.pgt_stream_tables t CROSS JOIN LATERAL pgtrickle._unregister(t.pgt_id)
+    WHERE NOT EXISTS (SELECT FROM pg_class WHERE oid = t.relid)
+    AND NOT EXISTS (SELECT FROM pgtrickle.pgt_dependencies d WHERE d.upstream_id = t.pgt_id)
+$$;
+
 CREATE OR REPLACE FUNCTION pgtrickle._lock_result(result oid) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

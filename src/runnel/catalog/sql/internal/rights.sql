@@ -5,7 +5,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT pg_has_role(session_user, role, 'MEMBER')
 $$;
 
--- The catalog row of a stream table, for its owner only.
+-- The catalog row of a stream table, for its owner only. One without a result is also the engine's.
 CREATE OR REPLACE FUNCTION pgtrickle._own(id bigint) RETURNS pgtrickle.pgt_stream_tables
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -13,8 +13,8 @@ DECLARE
     owner oid;
 BEGIN
     SELECT * INTO it FROM pgtrickle.pgt_stream_tables WHERE pgt_id = id;
-    owner := coalesce((SELECT relowner FROM pg_class WHERE oid = it.relid), it.owner);
-    IF owner IS NULL OR NOT pgtrickle._acts_for(owner) THEN
+    owner := coalesce((SELECT relowner FROM pg_class WHERE oid = it.relid), pgtrickle._engine());
+    IF it.pgt_id IS NULL OR NOT pgtrickle._acts_for(owner) THEN
         RAISE EXCEPTION USING ERRCODE = 'insufficient_privilege',
             MESSAGE = format('stream table %s is not yours', coalesce(it.relid::regclass::text, id::text)),
             HINT = format('Its owner is %s.', coalesce(owner::regrole::text, 'unknown'));
