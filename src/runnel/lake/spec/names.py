@@ -50,4 +50,4 @@ def uuid7() -> UUID:
 def near_names(wanted: str, known: Iterable[str], limit: int = 5) -> list[str]:
     """The known names that a typing error may have meant, the likeliest first; else the first few."""
     names = sorted(known)
-    return difflib.get_close_matches(wanted, names, n=limit, cutoff=0.5) or names[:limit]
+    return difflib.get_close_matches(wanted, names, n=limit, cutoff=0.7) or names[:limit]
