@@ -20,6 +20,6 @@ def connect_catalog(dsn: str, *, autocommit: bool = False) -> psycopg.Connection
     except psycopg.OperationalError as error:
         raise UserError(
             "the database of the lake's catalog cannot be reached",
-            detail=str(error).strip().splitlines()[-1],
+            detail=str(error).strip().partition("\n")[0],
             hint="check host, port, database, user and password",
         ) from None

@@ -13,7 +13,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from runnel.errors import UserError
+from runnel.errors import RunnelError, UserError
 from runnel.lake.catalog import LakeCatalog
 from runnel.lake.connection import connect_catalog
 from runnel.lake.files import ScanTask, scan_tasks
@@ -90,7 +90,10 @@ class DuckLakeDataSource(DataSource):
         return "ducklake"
 
     def schema(self) -> StructType:
-        return spark_schema(self._pin()[0])
+        try:
+            return spark_schema(self._pin()[0])
+        except RunnelError as error:  # Spark prints the traceback: it should be short
+            raise error.with_traceback(None) from None
 
     def reader(self, schema: StructType) -> DataSourceReader:
         return DuckLakeReader(self._source(), *self._pin(), schema)
