@@ -10,6 +10,7 @@ import psycopg
 from psycopg.types.json import Jsonb
 
 from runnel.catalog import client
+from runnel.catalog.client import StreamTable
 from runnel.catalog.connection import Connection
 from runnel.delta import Statement, replace_content
 from runnel.delta.program import NUMBER, STAGED
@@ -37,7 +38,7 @@ def apply(conn: Connection, attempt: Attempt, lock_timeout_ms: int) -> None:
     """Runs the attempt's apply; on return it is committed."""
     with _transaction(conn, attempt):
         conn.execute(f"SET LOCAL lock_timeout = {lock_timeout_ms}".encode())
-        enter_settings(conn, attempt)
+        enter_settings(conn, attempt.state, small=attempt.gear == "first")
         attempt.number = _fence(conn, attempt)
         problem = client.check_result(conn, attempt.state.pgt_id)
         if problem:
@@ -70,13 +71,13 @@ def _transaction(conn: Connection, attempt: Attempt) -> Iterator[None]:
         raise
 
 
-def enter_settings(conn: Connection, attempt: Attempt) -> None:
+def enter_settings(conn: Connection, table: StreamTable, *, small: bool) -> None:
     """The session settings of the stream table's creation, and a fixed path: our text is qualified."""
-    settings = {**attempt.state.settings, "search_path": "pg_catalog"}
+    settings = {**table.settings, "search_path": "pg_catalog"}
     for name, value in settings.items():
         conn.execute("SELECT set_config(%s, %s, true)", [name, value])
     conn.execute("SET LOCAL jit = off")
-    if attempt.gear == "first":
+    if small:
         # A delta is small: indexes, whatever the planner believes of tables that it has not analysed.
         conn.execute("SET LOCAL enable_seqscan = off")
 

@@ -47,7 +47,7 @@ def compile_table(conn: Connection, table: StreamTable) -> Compiled:
             f"stream table {table.pgt_id} has lost its result table or its hidden view",
             hint="drop it with pgtrickle.drop_stream_table and create it again",
         )
-    target = Target(table.pgt_id, relation_name(table.schema, table.name), _outputs(table))
+    target = target_of(table)
     if table.refresh_mode == "FULL":
         return Compiled(table, target, _program(conn, table, target)[0], "refresh_mode is FULL")
     program, why = _program(conn, table, target)
@@ -82,6 +82,10 @@ def _view(conn: Connection, table: StreamTable) -> View:
             if c.collation_oid not in (0, _DEFAULT_COLLATION)
         ),
     )
+
+
+def target_of(table: StreamTable) -> Target:
+    return Target(table.pgt_id, relation_name(table.schema, table.name), _outputs(table))
 
 
 def _outputs(table: StreamTable) -> tuple[Output, ...]:
