@@ -6,6 +6,7 @@ import datetime
 import threading
 from collections.abc import Callable
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -15,6 +16,7 @@ import pytest
 from tests.integration.lake.judge import Lake, judged_scan
 
 from runnel.errors import RunnelError, SchemaError, TransientError, UserError
+from runnel.lake.catalog import LakeCatalog, create_lake
 from runnel.lake.commit import (
     Append,
     Commit,
@@ -30,6 +32,7 @@ from runnel.lake.commit import (
 from runnel.lake.files import WrittenFile, write_file
 from runnel.lake.spec import DataType, Snapshot, Table, TableName, new_columns
 from runnel.lake.view import drop_view, register_view, table_reference
+from runnel.servers import EmbeddedPostgres
 
 Connect = Callable[..., psycopg.Connection[Any]]
 
@@ -68,6 +71,7 @@ def create(lake: Lake, name: str = "sink") -> Table:
     return lake.table(name)
 
 
+@pytest.mark.parametrize("server", [18, 16], indirect=True)
 def test_table_rows_and_view_come_in_one_snapshot(lake: Lake, judge: duckdb.DuckDBPyConnection) -> None:
     table = new_table(lake)
     file = write(table, ("eu", "1.50", 1), (None, None, 2), ("us", "-3.25", 3))
@@ -363,3 +367,20 @@ def test_schemas_tags_and_dropped_tables(lake: Lake, judge: duckdb.DuckDBPyConne
     judge.execute("CALL ducklake_expire_snapshots('lake', older_than => now())")
     judge.execute("CALL ducklake_cleanup_old_files('lake', cleanup_all => true)")
     assert judge.execute('SELECT count(*) FROM "x y".t').fetchall() == [(1,)]
+
+
+def test_a_plain_role_owns_a_lake(
+    server: EmbeddedPostgres, database: str, login: Callable[..., str], tmp_path: Path, connect: Connect
+) -> None:
+    plain = login(database, "plain")
+    with psycopg.connect(database) as conn:
+        user = psycopg.sql.Identifier(str(psycopg.conninfo.conninfo_to_dict(plain)["user"]))
+        conn.execute(psycopg.sql.SQL("CREATE SCHEMA ducklake AUTHORIZATION {}").format(user))
+    create_lake(plain, "ducklake", str(tmp_path / "own"))
+    with Lake(plain, str(tmp_path / "own"), LakeCatalog("ducklake"), connect(plain)) as lake:
+        table = create(lake)
+        lake.commit(Append(table, (write(table, ("eu", "1", 1)),)))
+        assert lake.attach().execute("SELECT n FROM sink").fetchall() == [(1,)]
+    stranger = login(database, "stranger")
+    with pytest.raises(UserError, match="this role may not use the lake catalog"):
+        LakeCatalog("ducklake").newest(connect(stranger))

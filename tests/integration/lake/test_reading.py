@@ -115,6 +115,14 @@ def test_the_feed_opens_no_file_that_did_not_change(lake: Lake, judge: duckdb.Du
     changes = lake.changes(table, after, upto)
     assert sum(changes.values()) == 50
     assert set(changes.values()) == {1}
+    judge.execute("CREATE TABLE copied AS SELECT i AS id FROM range(100) r(i)")
+    judge.execute("DELETE FROM copied WHERE id < 60")
+    after_rewrite = lake.newest()
+    judge.execute("CALL ducklake_rewrite_data_files('lake', 'copied', delete_threshold => 0.1)")
+    copied = lake.table("copied")
+    for at in (after_rewrite, after_rewrite + 1):
+        os.truncate(lake.files(copied, at)[0].path, 3)
+    assert not lake.changes(copied, after_rewrite, after_rewrite + 1)
     with pytest.raises(SchemaError, match="a file of the lake cannot be read"):
         lake.scan(table, upto)
     Path(lake.files(table, after)[0].path).unlink()

@@ -135,7 +135,10 @@ class DataFile:
 
     def is_older_than(self, snapshot_id: int) -> bool:
         """No row of it began after that snapshot, nor ended otherwise than by its deletes."""
-        return max(self.begin_snapshot, self.partial_max or 0) <= snapshot_id and self.end_snapshot is None
+        if self.end_snapshot is not None:
+            return False
+        is_copy = self.partial_max is None and self.begin_snapshot in self.rewrites
+        return is_copy or max(self.begin_snapshot, self.partial_max or 0) <= snapshot_id
 
 
 @dataclass(frozen=True, slots=True)
