@@ -47,7 +47,8 @@ class World:
             "triggers": "SELECT count(*) FROM pg_trigger WHERE tgname ~ 'pgtrickle'",
             "relations": "SELECT count(*) FROM pg_class WHERE relkind IN ('r', 'v')"
             " AND relnamespace::regnamespace::text ~ '^pgtrickle_'",
-            "functions": "SELECT count(*) FROM pg_proc WHERE pronamespace::regnamespace::text ~ '^pgtrickle_'",
+            "functions": "SELECT count(*) FROM pg_proc"
+            " WHERE pronamespace = 'pgtrickle_changes'::regnamespace",
         }
         return {what: one(self.engine, query) for what, query in queries.items()}
 

@@ -48,7 +48,7 @@ def test_what_others_read_is_dropped_with_cascade_only(world: World) -> None:
     before = world.leftovers()
     create(world.alice, "counts", QUERY)
     create(world.alice, "regions", "SELECT region FROM counts")
-    with pytest.raises(psycopg.Error, match="stream table app.regions reads it") as caught:
+    with pytest.raises(psycopg.Error, match=r"stream table app.regions reads it") as caught:
         world.alice.execute("SELECT pgtrickle.drop_stream_table('counts')")
     assert "cascade => true" in str(caught.value.diag.message_hint)
     with pytest.raises(psycopg.Error, match="view pgtrickle_views"):
@@ -60,7 +60,7 @@ def test_what_others_read_is_dropped_with_cascade_only(world: World) -> None:
 def test_a_users_view_stands_in_the_way(world: World) -> None:
     create(world.alice, "counts", QUERY)
     world.alice.execute("CREATE VIEW shown AS SELECT * FROM counts")
-    with pytest.raises(psycopg.Error, match="other objects depend on stream table app.counts"):
+    with pytest.raises(psycopg.Error, match=r"other objects depend on stream table app.counts"):
         world.alice.execute("SELECT pgtrickle.drop_stream_table('counts')")
     assert tables(world)["counts"].exists
     world.alice.execute("SELECT pgtrickle.drop_stream_table('counts', true)")

@@ -60,7 +60,7 @@ def test_the_caller_gets_the_id_of_its_refresh(two: World) -> None:
 def test_an_old_answer_does_not_serve_a_new_request(two: World) -> None:
     with engine(two.engine_dsn, {1: uuid4()}):
         two.alice.execute("SELECT pgtrickle.refresh_stream_table('ids')")
-    with pytest.raises(psycopg.Error, match="was not refreshed within 00:00:00.2") as caught:
+    with pytest.raises(psycopg.Error, match=r"was not refreshed within 00:00:00.2") as caught:
         two.alice.execute("SELECT pgtrickle.refresh_stream_table('ids', timeout => '200ms')")
     assert "runnel run" in str(caught.value.diag.message_hint)
 
@@ -111,7 +111,7 @@ def test_what_can_never_come_is_refused_at_once(two: World) -> None:
 
 def test_a_reader_may_ask_too(two: World) -> None:
     two.alice.execute("GRANT USAGE ON SCHEMA app TO PUBLIC")
-    with pytest.raises(psycopg.Error, match="you may not read stream table app.ids"):
+    with pytest.raises(psycopg.Error, match=r"you may not read stream table app.ids"):
         two.mallory.execute("SELECT pgtrickle.refresh_stream_table('app.ids')")
     two.alice.execute("GRANT SELECT ON ids TO PUBLIC")
     answer = uuid4()
