@@ -180,7 +180,7 @@ workflow:
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
         victim = _a_worker_at_work(lake, run)
         os.kill(victim, signal.SIGKILL)
-        out, errors = run.communicate(timeout=120)
+        out, errors = run.communicate(timeout=240)
     assert run.returncode == 0, errors[-2000:]
     told = json.loads(out.splitlines()[-1])
     assert (told["status"], told["n"]) == ("ok", 300)
@@ -190,7 +190,7 @@ workflow:
 
 def _a_worker_at_work(lake: Lake, run: subprocess.Popen[str]) -> int:
     """The process that has written some rows, and will write more."""
-    deadline = time.monotonic() + 90
+    deadline = time.monotonic() + 180
     with pool.session(lake, {}) as session:
         while time.monotonic() < deadline and run.poll() is None:
             found = session.cursor.execute(
