@@ -72,6 +72,6 @@ class SqlType:
 
     def canonical(self, sql: str) -> str:
         """`sql` as its carrier, with one form for all equal values."""
-        if self.is_numeric and self.decimal_scale is None:
+        if self.is_numeric:
             return f"trim_scale({sql})::text"
         return self.carried(sql)

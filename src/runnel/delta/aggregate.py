@@ -58,7 +58,9 @@ class AggregateStage:
         shown = [self._shown_name(i) for i in range(1, len(self.keys) + 1)]
         name, result = f"pgt_{self.target.pgt_id}", self.target.result
         return [
-            Statement("key", f"CREATE UNIQUE INDEX {name}_key ON {result} ({', '.join(shown)}) NULLS NOT DISTINCT"),
+            Statement(
+                "key", f"CREATE UNIQUE INDEX {name}_key ON {result} ({', '.join(shown)}) NULLS NOT DISTINCT"
+            ),
             Statement("key", f"CREATE INDEX {name}_hash ON {result} (({group_hash(shown)}))"),
         ]
 
@@ -93,13 +95,19 @@ class AggregateStage:
                 f"SELECT {keys}, coalesce(m.n, 0) AS was, m.ctid AS at"
                 f" FROM v{p} AS v LEFT JOIN {table} AS m ON {match_}",
             ),
-            (f"change{p}_gone", f"DELETE FROM {table} AS m USING change{p} AS c WHERE m.ctid = c.at AND c.was + c.n = 0"),
+            (
+                f"change{p}_gone",
+                f"DELETE FROM {table} AS m USING change{p} AS c WHERE m.ctid = c.at AND c.was + c.n = 0",
+            ),
             (
                 f"change{p}_more",
                 f"UPDATE {table} AS m SET n = c.was + c.n FROM change{p} AS c"
                 f" WHERE m.ctid = c.at AND c.was + c.n <> 0",
             ),
-            (f"change{p}_new", f"INSERT INTO {table} ({names}) SELECT {names} FROM change{p} WHERE at IS NULL"),
+            (
+                f"change{p}_new",
+                f"INSERT INTO {table} ({names}) SELECT {names} FROM change{p} WHERE at IS NULL",
+            ),
         ]
 
     def _update_groups(self) -> list[tuple[str, str]]:
@@ -114,7 +122,10 @@ class AggregateStage:
             ("t", self._added(names)),
             ("st", f"SELECT {fields}, s.n AS was, s.ctid AS at FROM t LEFT JOIN {state} AS s ON {located}"),
             ("st_more", f"UPDATE {state} AS s SET {sets} FROM st AS c WHERE s.ctid = c.at AND {alive}"),
-            ("st_new", f"INSERT INTO {state} ({columns_}) SELECT {columns_} FROM st WHERE at IS NULL AND {new}"),
+            (
+                "st_new",
+                f"INSERT INTO {state} ({columns_}) SELECT {columns_} FROM st WHERE at IS NULL AND {new}",
+            ),
         ]
         if self.keys:
             gone = f"DELETE FROM {state} AS s USING st AS c WHERE s.ctid = c.at AND c.was + c.n = 0"
@@ -140,8 +151,14 @@ class AggregateStage:
             *self.inputs,
             ("p", self._pairs()),
             ("gone", f"DELETE FROM {result} AS r USING p WHERE r.ctid = p.at AND NOT p.lives"),
-            ("changed", f"UPDATE {result} AS r SET {sets} FROM p WHERE r.ctid = p.at AND p.lives AND {changed}"),
-            ("new", f"INSERT INTO {result} ({columns(target)}) SELECT {new} FROM p WHERE at IS NULL AND lives"),
+            (
+                "changed",
+                f"UPDATE {result} AS r SET {sets} FROM p WHERE r.ctid = p.at AND p.lives AND {changed}",
+            ),
+            (
+                "new",
+                f"INSERT INTO {result} ({columns(target)}) SELECT {new} FROM p WHERE at IS NULL AND lives",
+            ),
             ("minus", f"SELECT {old} FROM p WHERE at IS NOT NULL AND (NOT lives OR {changed})"),
             ("plus", f"SELECT {new} FROM p WHERE lives AND (at IS NULL OR {changed})"),
             ("log", log_rows(target, "SELECT -1 AS w, * FROM minus UNION ALL SELECT 1, * FROM plus")),
@@ -192,7 +209,9 @@ class AggregateStage:
             statements.append(f"DELETE FROM {self.multiset(measure)}")
             insert = f"INSERT INTO {self.multiset(measure)} ({fields}) SELECT {fields} FROM v{measure.part}"
             statements.append(with_query(self.inputs, insert))
-        statements.append(with_query(self.inputs, f"INSERT INTO {self.target.state} ({names}) {self._new_groups()}"))
+        statements.append(
+            with_query(self.inputs, f"INSERT INTO {self.target.state} ({names}) {self._new_groups()}")
+        )
         return [Statement("state", sql) for sql in statements]
 
     def _new_groups(self) -> str:

@@ -21,7 +21,10 @@ def _delete(target: Target, content: str) -> str:
     ctes = [
         ("wanted", f"SELECT q::text AS t, count(*) AS n FROM ({content}) AS q GROUP BY 1"),
         ("present", _numbered(target, present)),
-        ("extra", "SELECT p.* FROM present AS p LEFT JOIN wanted AS q USING (t) WHERE p.i > coalesce(q.n, 0)"),
+        (
+            "extra",
+            "SELECT p.* FROM present AS p LEFT JOIN wanted AS q USING (t) WHERE p.i > coalesce(q.n, 0)",
+        ),
         ("gone", f"DELETE FROM {target.result} AS r USING extra AS e WHERE r.ctid = e.at"),
         ("log", log_rows(target, f"SELECT -1 AS w, {positions(target)} FROM extra")),
     ]
@@ -34,7 +37,10 @@ def _insert(target: Target, content: str) -> str:
     ctes = [
         ("present", f"SELECT q::text AS t, count(*) AS n FROM ({present}) AS q GROUP BY 1"),
         ("wanted", _numbered(target, f"SELECT NULL::tid AS at, q.* FROM ({content}) AS q")),
-        ("missing", f"SELECT {names} FROM wanted LEFT JOIN present AS p USING (t) WHERE i > coalesce(p.n, 0)"),
+        (
+            "missing",
+            f"SELECT {names} FROM wanted LEFT JOIN present AS p USING (t) WHERE i > coalesce(p.n, 0)",
+        ),
         ("new", f"INSERT INTO {target.result} ({columns(target)}) SELECT {names} FROM missing"),
         ("log", log_rows(target, f"SELECT 1 AS w, {names} FROM missing")),
     ]

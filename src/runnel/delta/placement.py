@@ -134,7 +134,9 @@ def lateral(raw: dict[str, list[tuple[str, Column]]]) -> str:
     """The staged columns under their own names and types again, so that expressions read as written."""
     parts = []
     for alias, items in raw.items():
-        fields = ", ".join(f"staged.{name}::{column.type.text} AS {quote(column.name)}" for name, column in items)
+        fields = ", ".join(
+            f"staged.{name}::{column.type.text} AS {quote(column.name)}" for name, column in items
+        )
         parts.append(f"CROSS JOIN LATERAL (SELECT {fields}) AS {alias}")
     return "\n  ".join(parts)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from runnel.algebra import Leaf, Output, SqlType
+from runnel.algebra import Leaf, Output
 
 Gear = Literal["first", "second"]
 

@@ -3,9 +3,8 @@
 from runnel.engine.first import Answer
 from runnel.engine.first import run as run_first
 from runnel.engine.job import Input, Job, delta_job, full_job
-from runnel.engine.second import StagedRows
+from runnel.engine.second import StagedRows, run_full
 from runnel.engine.second import run_delta as run_second
-from runnel.engine.second import run_full
 
 __all__ = [
     "Answer",

@@ -96,7 +96,13 @@ def _answer(job: Job, connections: Snapshots, shared: dict[Any, pa.Table]) -> pa
 def _compute(job: Job, connections: Snapshots, shared: dict[Any, pa.Table]) -> tuple[pa.Table, int]:
     tables: dict[str, pa.Table] = {}
     for i, item in enumerate(job.inputs):
-        tables[f"d{i}"] = _delta(item, job.limit, connections, shared)
+        if job.whole:
+            tables[f"s{i}"] = _all(
+                item.relation.scan(item.leaf, item.new), item, job.limit, connections, shared
+            )
+            continue
+        reads = item.relation.changes(item.leaf, item.old, item.new)
+        tables[f"d{i}"] = _all(reads, item, job.limit, connections, shared)
     for lookup in job.lookups:
         keys = _keys(tables[f"d{lookup.by}"], job.inputs[lookup.by])
         tables[f"n{lookup.leaf}"] = _lookup(job.inputs[lookup.leaf], keys, job.limit, connections)
@@ -104,9 +110,10 @@ def _compute(job: Job, connections: Snapshots, shared: dict[Any, pa.Table]) -> t
     return rows, sum(table.num_rows for table in tables.values())
 
 
-def _delta(item: Input, limit: int, connections: Snapshots, shared: dict[Any, pa.Table]) -> pa.Table:
-    """The leaf's delta; programs of one task that ask the same share the answer."""
-    reads = item.relation.changes(item.leaf, item.old, item.new)
+def _all(
+    reads: Sequence[Read], item: Input, limit: int, connections: Snapshots, shared: dict[Any, pa.Table]
+) -> pa.Table:
+    """The rows of all reads; programs of one task that ask the same share the answer."""
     found = []
     for read in reads:
         known = repr(read)

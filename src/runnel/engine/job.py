@@ -37,11 +37,12 @@ class Job:
     combine: str
     staged: tuple[Field, ...]
     limit: int
+    whole: bool = False
 
 
 def delta_job(number: int, name: str, program: DeltaProgram, inputs: tuple[Input, ...], limit: int) -> Job:
     return Job(number, name, inputs, program.lookups, program.combine_delta, program.staged, limit)
 
 
-def full_job(number: int, name: str, program: DeltaProgram, inputs: tuple[Input, ...]) -> Job:
-    return Job(number, name, inputs, (), program.combine_full, program.staged, 0)
+def full_job(number: int, name: str, program: DeltaProgram, inputs: tuple[Input, ...], limit: int) -> Job:
+    return Job(number, name, inputs, (), program.combine_full, program.staged, limit, whole=True)

@@ -135,9 +135,7 @@ def _cast_raises(node: Node, types: Mapping[str, SqlType]) -> bool:
     if tree.kind(argument) == "a_const":
         return False
     source, target = types[tree.print_expression(argument)], types[tree.print_expression(node)]
-    return not (
-        target.text == "text" or source == target or (source.base, target.text) in SAFE_CASTS
-    )
+    return not (target.text == "text" or source == target or (source.base, target.text) in SAFE_CASTS)
 
 
 def check_casts(node: Node, types: Mapping[str, SqlType]) -> None:

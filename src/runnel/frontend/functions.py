@@ -32,7 +32,9 @@ SETTINGS_ONLY = frozenset(
 )
 
 # These never raise, whatever their arguments.
-SAFE_FUNCTIONS = frozenset({"lower", "upper", "btrim", "ltrim", "rtrim", "length", "concat", "md5", "date_trunc"})
+SAFE_FUNCTIONS = frozenset(
+    {"lower", "upper", "btrim", "ltrim", "rtrim", "length", "concat", "md5", "date_trunc"}
+)
 SAFE_OPERATORS = frozenset({"=", "<>", "<", "<=", ">", ">=", "||", "->", "->>"})
 
 # Casts that never raise: from, to (without modifiers).

@@ -102,7 +102,9 @@ class _Reader:
         left, right = ordered[0], ordered[1]
         if left is None or right is None or left.may_raise or right.may_raise:
             return None
-        return (left, right) if _comparable(left.type, right.type) else None
+        # A lake's times are written by DuckDB, whose text is not always PostgreSQL's.
+        foreign = left.type.is_datetime and any(source.kind == "lake" for source in scope.sources)
+        return (left, right) if _comparable(left.type, right.type) and not foreign else None
 
     def _is_aggregate(self) -> bool:
         tops = [target.res_target.val for target in self.select.target_list]

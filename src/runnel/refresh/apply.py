@@ -12,7 +12,7 @@ from psycopg.types.json import Jsonb
 from runnel.catalog import client
 from runnel.catalog.client import StreamTable
 from runnel.catalog.connection import Connection
-from runnel.delta import Statement, replace_content
+from runnel.delta import Gear, Statement, replace_content
 from runnel.delta.program import NUMBER, STAGED
 from runnel.errors import InternalError, SchemaError, TransientError
 from runnel.refresh.model import Attempt
@@ -38,9 +38,9 @@ def apply(conn: Connection, attempt: Attempt, lock_timeout_ms: int) -> None:
     """Runs the attempt's apply; on return it is committed."""
     with _transaction(conn, attempt):
         conn.execute(f"SET LOCAL lock_timeout = {lock_timeout_ms}".encode())
-        enter_settings(conn, attempt.state, small=attempt.gear == "first")
+        enter_settings(conn, attempt.table, small=attempt.gear == "first")
         attempt.number = _fence(conn, attempt)
-        problem = client.check_result(conn, attempt.state.pgt_id)
+        problem = client.check_result(conn, attempt.table.pgt_id)
         if problem:
             raise SchemaError(f"{attempt.name} cannot be written: {problem}")
         attempt.rows_out = run_statements(conn, attempt)
@@ -83,7 +83,7 @@ def enter_settings(conn: Connection, table: StreamTable, *, small: bool) -> None
 
 
 def _fence(conn: Connection, attempt: Attempt) -> int:
-    state = attempt.state
+    state = attempt.table
     row = conn.execute(
         _FENCE,
         {
@@ -119,7 +119,8 @@ def run_statements(conn: Connection, attempt: Attempt) -> int:
         changed += found.get("minus", 0) + found.get("plus", 0)
     if attempt.staged is not None:
         conn.execute(
-            f"DELETE FROM {attempt.compiled.target.staged} WHERE tag = ANY(%s)".encode(), [attempt.staged.tags]
+            f"DELETE FROM {attempt.compiled.target.staged} WHERE tag = ANY(%s)".encode(),
+            [attempt.staged.tags],
         )
     return changed
 
@@ -133,7 +134,7 @@ def statements(attempt: Attempt) -> Iterator[tuple[str, list[Any]]]:
         yield f"DROP TABLE {attempt.content}", []
         return
     assert program is not None
-    gear = "second" if attempt.staged is not None else "first"
+    gear: Gear = "second" if attempt.staged is not None else "first"
     parts = program.apply_full if attempt.mode == "FULL" else program.apply_delta
     for statement in parts:
         yield program.render(statement, gear), _used(statement, _staged(attempt), attempt.number)
@@ -156,7 +157,7 @@ def _advance(conn: Connection, attempt: Attempt) -> None:
     for relid, version in attempt.consumed.items():
         conn.execute(
             "UPDATE pgtrickle.pgt_dependencies SET consumed = %s WHERE pgt_id = %s AND relid = %s",
-            [version, attempt.state.pgt_id, relid],
+            [version, attempt.table.pgt_id, relid],
         )
 
 
@@ -166,7 +167,7 @@ def record(conn: Connection, attempt: Attempt) -> None:
         _HISTORY,
         [
             attempt.refresh_id,
-            attempt.state.pgt_id,
+            attempt.table.pgt_id,
             attempt.number,
             "failed" if attempt.error else "completed",
             attempt.mode,

@@ -108,7 +108,9 @@ def describe(conn: Connection, sql: str) -> tuple[SqlType, ...]:
         conn.execute("SET LOCAL search_path = pg_catalog")
         prepared = conn.pgconn.prepare(b"", sql.encode())
         if prepared.status != pq.ExecStatus.COMMAND_OK:
-            raise InternalError("PostgreSQL cannot read a generated query", detail=prepared.get_error_message())
+            raise InternalError(
+                "PostgreSQL cannot read a generated query", detail=prepared.get_error_message()
+            )
         described = conn.pgconn.describe_prepared(b"")
         found = [(described.ftype(i), described.fmod(i)) for i in range(described.nfields)]
         rows = [conn.execute("SELECT pg_catalog.format_type(%s, %s)", pair).fetchone() for pair in found]

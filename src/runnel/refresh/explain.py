@@ -31,7 +31,10 @@ def _parts(table: StreamTable, program: DeltaProgram) -> Iterator[list[str]]:
     for index, leaf in enumerate(program.leaves):
         yield _leaf(table, leaf, index)
     for lookup in program.lookups:
-        yield ["", f"-- lookup n{lookup.leaf}: rows of {program.leaves[lookup.leaf].name} for the keys of d{lookup.by}"]
+        yield [
+            "",
+            f"-- lookup n{lookup.leaf}: rows of {program.leaves[lookup.leaf].name} for the keys of d{lookup.by}",
+        ]
     yield ["", "-- combine Δ (DuckDB in a task, or Spark SQL)", program.combine_delta]
     yield ["", "-- combine all rows (Spark SQL)", program.combine_full]
     yield from (_statement("apply Δ", program, statement) for statement in program.apply_delta)

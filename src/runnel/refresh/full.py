@@ -16,8 +16,10 @@ from runnel.refresh.model import Attempt
 
 def evaluate(conn: Connection, attempt: Attempt, exported: str) -> None:
     """The view's rows at the exported snapshot, as the content that the apply puts in place."""
-    view = _view_name(conn, attempt.state)
-    attempt.content = stage_query(conn, attempt.state, f"SELECT * FROM {view}", exported, attempt.refresh_id.hex)
+    view = _view_name(conn, attempt.table)
+    attempt.content = stage_query(
+        conn, attempt.table, f"SELECT * FROM {view}", exported, attempt.refresh_id.hex
+    )
 
 
 def stage_query(conn: Connection, table: StreamTable, query: str, exported: str, unique: str) -> str:

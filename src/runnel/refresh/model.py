@@ -38,16 +38,18 @@ class Compiled:
 
 @dataclass(slots=True)
 class Attempt:
-    """One stream table on its way through one refresh; each step fills what the next one needs."""
+    """One stream table (as of S) on its way through one refresh; each step fills what the next one needs."""
 
+    table: StreamTable
     compiled: Compiled
     refresh_id: UUID
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     phases: dict[str, float] = field(default_factory=dict)
-    table: StreamTable | None = None
     mode: str = "DIFFERENTIAL"
     gear: Gear | None = None
     reason: str | None = None
+    full_reason: str | None = None
+    pages: dict[int, int] = field(default_factory=dict)
     inputs: tuple[Input, ...] = ()
     frontier: str = ""
     consumed: dict[int, int] = field(default_factory=dict)
@@ -60,13 +62,8 @@ class Attempt:
     error: RunnelError | None = None
 
     @property
-    def state(self) -> StreamTable:
-        """The stream table as of the reader's snapshot."""
-        return self.table or self.compiled.table
-
-    @property
     def name(self) -> str:
-        return self.compiled.table.qualified_name
+        return self.table.qualified_name
 
     @contextmanager
     def timed(self, phase: str) -> Iterator[None]:
@@ -99,7 +96,7 @@ class Outcome:
 
 def outcome_of(attempt: Attempt) -> Outcome:
     return Outcome(
-        pgt_id=attempt.compiled.table.pgt_id,
+        pgt_id=attempt.table.pgt_id,
         name=attempt.name,
         refreshed=attempt.number is not None,
         refresh_id=attempt.refresh_id,

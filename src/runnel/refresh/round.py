@@ -17,20 +17,16 @@ from pyspark.sql import SparkSession
 from runnel.catalog import client
 from runnel.catalog.client import StreamTable
 from runnel.catalog.connection import Connection, connect
-from runnel.engine import delta_job, full_job, run_first, run_full, run_second
 from runnel.errors import InternalError, RunnelError, SchemaError, TransientError
 from runnel.lake.spec import uuid7
 from runnel.refresh import apply as applying
-from runnel.refresh import plan
-from runnel.refresh.changes import Changed, pages_of, stream_changes, table_changes
-from runnel.refresh.compiled import Programs
-from runnel.refresh.full import evaluate
-from runnel.refresh.inputs import bind
+from runnel.refresh import compute, plan
+from runnel.refresh.compiled import Programs, target_of
+from runnel.refresh.lakes import Lakes
 from runnel.refresh.model import Attempt, Compiled, Options, Outcome, outcome_of, unchanged
 from runnel.refresh.points import reached
+from runnel.refresh.prepare import NothingToDo, Scene, prepare
 from runnel.refresh.reader import OpenReader, open_reader
-from runnel.refresh.setup import ensure_setup
-from runnel.relations import Reader
 
 
 @dataclass(slots=True)
@@ -47,8 +43,8 @@ class Refresher:
         """The open connection for one purpose; a broken one is replaced."""
         found = self._connections.get(role)
         if found is None or found.closed or found.broken:
-            self._connections[role] = connect(self.dsn)
-        return self._connections[role]
+            found = self._connections[role] = connect(self.dsn)
+        return found
 
     def close(self) -> None:
         for conn in self._connections.values():
@@ -59,20 +55,22 @@ class Refresher:
         tables = {t.pgt_id: t for t in client.load_stream_tables(self.connection("control"))}
         present = [pgt_id for pgt_id in wanted if pgt_id in tables]
         chosen = plan.together(tables, present)
-        with open_reader(
-            self.connection("reader"), (tables[i] for i in chosen), self.options.lock_timeout_ms
-        ) as reader:
+        locked = [tables[pgt_id] for pgt_id in chosen]
+        with open_reader(self.connection("reader"), locked, self.options.lock_timeout_ms) as reader:
             reached("after-snapshot")
             return Round(self, reader, chosen, set(present) if full else set()).run()
 
 
 @dataclass(slots=True)
 class Round:
+    """The chosen stream tables on their way; `numbers` are the refreshes that this round made."""
+
     refresher: Refresher
     reader: OpenReader
     chosen: set[int]
     full: set[int]
     numbers: dict[int, int] = field(default_factory=dict)
+    stale: set[int] = field(default_factory=set)
     tables: dict[int, StreamTable] = field(default_factory=dict)
     outcomes: list[Outcome] = field(default_factory=list)
 
@@ -82,8 +80,23 @@ class Round:
         self.chosen &= set(self.tables)
         for level in plan.levels(self.tables, self.chosen):
             with ExitStack() as stack:
-                self._run_level(level, self._stream_reader(stack))
+                self._run_level(level, self._scene(stack))
         return self.outcomes
+
+    def _scene(self, stack: ExitStack) -> Scene:
+        refresher = self.refresher
+        return Scene(
+            dsn=refresher.dsn,
+            reader=self.reader,
+            streams=self._stream_reader(stack),
+            control=refresher.connection("control"),
+            tables=self.tables,
+            numbers=self.numbers,
+            stale=frozenset(self.stale),
+            full=frozenset(self.full),
+            lakes=Lakes(self.reader.conn, refresher.dsn),
+            options=refresher.options,
+        )
 
     def _stream_reader(self, stack: ExitStack) -> OpenReader:
         """Where stream tables are read: at S, or later if this round has refreshed some."""
@@ -92,185 +105,76 @@ class Round:
         conn = self.refresher.connection("streams")
         return stack.enter_context(open_reader(conn, (), self.refresher.options.lock_timeout_ms))
 
-    def _run_level(self, level: list[int], streams: OpenReader) -> None:
-        attempts = [a for pgt_id in level if (a := self._guarded(pgt_id, streams)) is not None]
-        self._compute(attempts)
+    def _run_level(self, level: list[int], scene: Scene) -> None:
+        attempts = [a for pgt_id in level if (a := self._prepared(self.tables[pgt_id], scene))]
+        self._compute([attempt for attempt in attempts if attempt.error is None])
         for attempt in attempts:
             self._finish(attempt)
 
-    def _guarded(self, pgt_id: int, streams: OpenReader) -> Attempt | None:
-        table = self.tables[pgt_id]
-        attempt: Attempt | None = None
+    def _prepared(self, table: StreamTable, scene: Scene) -> Attempt | None:
+        """The attempt, ready or failed; None where the stream table stays as it is."""
+        attempt = Attempt(
+            table, Compiled(table, target_of(table), None, None), uuid7(), frontier=self.reader.snapshot
+        )
         try:
-            compiled = self.refresher.programs.get(self.refresher.connection("control"), table)
-            attempt = Attempt(compiled, uuid7(), table=table, frontier=self.reader.snapshot)
-            if self._prepare(attempt, streams):
-                return attempt
+            attempt.compiled = self.refresher.programs.get(scene.control, table)
+            prepare(scene, attempt)
+        except NothingToDo as stays:
+            if stays.waits:
+                self.stale.add(table.pgt_id)
             self.outcomes.append(unchanged(table))
+            return None
         except (RunnelError, psycopg.Error) as error:
-            known = as_runnel_error(error)
-            failed = attempt or Attempt(
-                Compiled(table, None, None, None),  # type: ignore[arg-type]
-                uuid7(),
-                table=table,
-            )
-            failed.error = known
-            self._fail(failed)
-        return None
-
-    def _prepare(self, attempt: Attempt, streams: OpenReader) -> bool:
-        """Decides mode and gear and binds inputs; False where there is nothing to do."""
-        table, compiled, options = attempt.state, attempt.compiled, self.refresher.options
-        if table.status == "suspended":
-            return False
-        problem = client.check_rights(self.reader.conn, table.pgt_id)
-        if problem:
-            raise SchemaError(problem)
-        pinned = self._pin(table)
-        if pinned is None:
-            return False
-        changes = self._changes(table, streams, pinned)
-        forced = table.pgt_id in self.full or not table.is_populated
-        if not forced and all(c.rows == 0 and not c.truncated for c in changes):
-            return False
-        attempt.consumed = pinned
-        attempt.rows_in = sum(c.rows for c in changes)
-        self._choose(attempt, changes, forced)
-        if compiled.program is not None and attempt.content is None:
-            settings = tuple(sorted(table.settings.items()))
-            base = Reader(self.refresher.dsn, self.reader.exported, settings)
-            stream = Reader(self.refresher.dsn, streams.exported, settings)
-            pages = pages_of(self.reader.conn, table) if attempt.mode == "FULL" else {}
-            attempt.inputs = bind(
-                compiled.program, table, base, stream, self.reader.snapshot, pinned, pages
-            )
-        if not table.is_populated:
-            ensure_setup(self.refresher.connection("control"), compiled, options.lock_timeout_ms)
-        return True
-
-    def _choose(self, attempt: Attempt, changes: list[Changed], forced: bool) -> None:
-        table, compiled, options = attempt.state, attempt.compiled, self.refresher.options
-        if compiled.reason is not None:
-            attempt.mode, attempt.reason = "FULL", compiled.reason
-        elif forced or any(c.truncated for c in changes):
-            attempt.mode = "FULL"
-            attempt.reason = "first fill" if not table.is_populated else (
-                "asked for" if forced else "a source was truncated"
-            )  # fmt: skip
-        if attempt.mode == "FULL" or compiled.program is None:
-            attempt.gear = "second" if compiled.program is not None else None
-        elif options.gear is not None:
-            attempt.gear = options.gear
-        else:
-            attempt.gear = "first" if attempt.rows_in <= options.first_gear_rows else "second"
-
-    def _pin(self, table: StreamTable) -> dict[int, int] | None:
-        """The refresh number that is read of each upstream; None while one has never been filled."""
-        pinned: dict[int, int] = {}
-        for dependency in table.dependencies:
-            if dependency.upstream_id is None:
-                continue
-            upstream = self.tables[dependency.upstream_id]
-            number = self.numbers.get(upstream.pgt_id)
-            if number is None and not upstream.is_populated:
-                return None
-            pinned[dependency.relid] = number if number is not None else upstream.refresh_number
-        return pinned
-
-    def _changes(self, table: StreamTable, streams: OpenReader, pinned: dict[int, int]) -> list[Changed]:
-        if not table.is_populated:
-            return []
-        limit, found = self.refresher.options.first_gear_rows, []
-        for dependency in table.dependencies:
-            if dependency.kind == "table":
-                old, new = table.frontier or "", self.reader.snapshot
-                found.append(table_changes(self.reader.conn, dependency, old, new, limit))
-            elif dependency.kind == "stream":
-                found.append(stream_changes(streams.conn, dependency, pinned[dependency.relid], limit))
-        return found
-
-    # computing
+            attempt.error = as_runnel_error(error)
+        return attempt
 
     def _compute(self, attempts: list[Attempt]) -> None:
-        first = [a for a in attempts if a.gear == "first"]
+        refresher = self.refresher
+        first = [attempt for attempt in attempts if attempt.gear == "first"]
         if first:
-            self._first(first)
+            compute.first_gear(refresher.spark, first, refresher.options.first_gear_rows)
         for attempt in attempts:
-            if attempt.error is None and attempt.rows is None:
-                self._guard(attempt, self._second if attempt.gear == "second" else self._evaluate)
-
-    def _first(self, attempts: list[Attempt]) -> None:
-        limit = self.refresher.options.first_gear_rows
-        jobs = [
-            delta_job(i, a.name, a.compiled.program, a.inputs, limit)
-            for i, a in enumerate(attempts)
-            if a.compiled.program is not None
-        ]
-        with attempts[0].timed("compute"):
-            answers = run_first(self.refresher.spark, jobs, f"refresh {', '.join(a.name for a in attempts)}")
-        for i, attempt in enumerate(attempts):
-            answer = answers[i]
-            attempt.phases["compute"] = attempts[0].phases["compute"]
-            if answer.outcome == "overflow":
-                attempt.gear = "second"
-            elif answer.outcome == "failed":
-                attempt.error = InternalError(f"{attempt.name} could not be computed", detail=answer.message)
-            else:
-                attempt.rows, attempt.rows_in = answer.rows, answer.rows_in
-
-    def _second(self, attempt: Attempt) -> None:
-        program, refresher = attempt.compiled.program, self.refresher
-        assert program is not None
-        run_id, table = str(attempt.refresh_id), program.target.staged
-        with attempt.timed("compute"):
-            if attempt.mode == "FULL":
-                job = full_job(0, attempt.name, program, attempt.inputs)
-                attempt.staged = run_full(refresher.spark, job, refresher.dsn, table, run_id)
-            else:
-                job = delta_job(0, attempt.name, program, attempt.inputs, 0)
-                attempt.staged = run_second(refresher.spark, job, refresher.dsn, table, run_id)
-
-    def _evaluate(self, attempt: Attempt) -> None:
-        with attempt.timed("compute"):
-            evaluate(self.refresher.connection("full"), attempt, self.reader.exported)
-
-    def _guard(self, attempt: Attempt, step: Callable[[Attempt], None]) -> None:
-        try:
-            step(attempt)
-        except Exception as error:
-            # the edge of one stream table's refresh: the others go on
-            attempt.error = as_runnel_error(error)
-
-    # finishing
+            if attempt.error is None and attempt.gear == "second":
+                _guard(attempt, lambda a: compute.second_gear(refresher.spark, a, refresher.dsn))
+            elif attempt.error is None and attempt.gear is None:
+                conn = refresher.connection("full")
+                _guard(attempt, lambda a: compute.by_postgres(conn, a, self.reader.exported))
 
     def _finish(self, attempt: Attempt) -> None:
         reached("after-staging")
         if attempt.error is None:
-            self._guard(attempt, self._apply)
+            _guard(attempt, self._apply)
         if attempt.error is not None:
-            self._fail(attempt)
-            return
-        assert attempt.number is not None
-        self.numbers[attempt.state.pgt_id] = attempt.number
+            self.stale.add(attempt.table.pgt_id)
+            self._record_failure(attempt, attempt.error)
+        elif attempt.number is not None:
+            self.numbers[attempt.table.pgt_id] = attempt.number
         self.outcomes.append(outcome_of(attempt))
 
     def _apply(self, attempt: Attempt) -> None:
         with attempt.timed("apply"):
-            applying.apply(
-                self.refresher.connection("apply"), attempt, self.refresher.options.lock_timeout_ms
-            )
+            conn = self.refresher.connection("apply")
+            applying.apply(conn, attempt, self.refresher.options.lock_timeout_ms)
 
-    def _fail(self, attempt: Attempt) -> None:
+    def _record_failure(self, attempt: Attempt, error: RunnelError) -> None:
         """A failure is history; what will not pass by itself also shows in the stream table's status."""
-        assert attempt.error is not None
-        conn = self.refresher.connection("control")
-        table = attempt.state
-        if not isinstance(attempt.error, TransientError) and table.reason != str(attempt.error):
-            with conn.transaction():
-                status = "suspended" if isinstance(attempt.error, SchemaError) else "error"
-                client.record_failure(conn, table.pgt_id, status=status, reason=str(attempt.error))
-                applying.record(conn, attempt)
-        self.outcomes.append(outcome_of(attempt))
+        conn, table = self.refresher.connection("control"), attempt.table
+        if isinstance(error, TransientError) or table.reason == str(error):
+            return
+        with conn.transaction():
+            suspended = isinstance(error, SchemaError)
+            client.record_failure(
+                conn, table.pgt_id, status="suspended" if suspended else "error", reason=str(error)
+            )
+            applying.record(conn, attempt)
+
+
+def _guard(attempt: Attempt, step: Callable[[Attempt], None]) -> None:
+    """The edge of one stream table's refresh: whatever goes wrong in it, the others go on."""
+    try:
+        step(attempt)
+    except Exception as error:
+        attempt.error = as_runnel_error(error)
 
 
 def as_runnel_error(error: Exception) -> RunnelError:

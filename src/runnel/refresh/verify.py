@@ -112,7 +112,14 @@ def _difference(
     extra, extra_sample = _minus(conn, present, wanted)
     rows = conn.execute(f"SELECT count(*) FROM {target.result}".encode()).fetchone()
     return Verdict(
-        table.qualified_name, number, rows[0] if rows else 0, missing, extra, missing_sample, extra_sample, outcome
+        table.qualified_name,
+        number,
+        rows[0] if rows else 0,
+        missing,
+        extra,
+        missing_sample,
+        extra_sample,
+        outcome,
     )
 
 
