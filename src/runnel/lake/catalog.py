@@ -34,6 +34,7 @@ __all__ = ["LakeCatalog", "create_lake"]
 
 Connection = psycopg.Connection[Any]
 SUPPORTED_VERSION = "1.0"
+_Mappings = dict[int, tuple[tuple[int, str], ...]]
 _MISSING = (
     psycopg.errors.UndefinedTable,
     psycopg.errors.UndefinedColumn,
@@ -200,7 +201,20 @@ class LakeCatalog:
         for file_id, position, begin in self._inlined_deletes(conn, table, at) if ids else ():
             if file_id in inlined:
                 inlined[file_id].append((position, begin))
-        return tuple(_data_file(table, row, deletes, inlined) for row in rows)
+        mappings = self._mappings(conn, table, {row.mapping_id for row in rows} - {None})
+        return tuple(_data_file(table, row, deletes, inlined, mappings) for row in rows)
+
+    def _mappings(self, conn: Connection, table: Table, ids: set[int]) -> _Mappings:
+        """What files that were added as they are call the table's columns."""
+        found: _Mappings = dict.fromkeys(ids, ())
+        for row in self.run(conn, "mappings", mappings=sorted(ids)) if ids else ():
+            if row.is_partition:
+                raise UserError(
+                    f"{table.name} has a file whose path holds the column {row.source_name}",
+                    hint="this is not supported yet; rewrite the table: CREATE TABLE … AS SELECT * FROM …",
+                )
+            found[row.mapping_id] += ((row.target_field_id, row.source_name),)
+        return found
 
     def _inlined_deletes(self, conn: Connection, table: Table, at: int) -> list[tuple[int, int, int]]:
         """Deletes kept in the catalog until they are flushed: (file, position, snapshot)."""
@@ -245,7 +259,11 @@ def _tree(rows: list[Any], parent: int | None) -> tuple[Column, ...]:
 
 
 def _data_file(
-    table: Table, row: Any, deletes: dict[int, list[DeleteFile]], inlined: dict[int, list[tuple[int, int]]]
+    table: Table,
+    row: Any,
+    deletes: dict[int, list[DeleteFile]],
+    inlined: dict[int, list[tuple[int, int]]],
+    mappings: _Mappings,
 ) -> DataFile:
     _require_parquet(table, row.file_format)
     return DataFile(
@@ -256,7 +274,7 @@ def _data_file(
         record_count=row.record_count,
         row_id_start=row.row_id_start,
         encryption_key=row.encryption_key,
-        mapping_id=row.mapping_id,
+        mapping=mappings.get(row.mapping_id),
         partial_max=row.partial_max,
         deletes=tuple(deletes[row.data_file_id]),
         inlined_deletes=tuple(inlined[row.data_file_id]),

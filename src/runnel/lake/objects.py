@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from runnel.errors import UserError
@@ -32,6 +33,12 @@ def make_directory(path: str) -> None:
         raise _not_writable(path, error.strerror) from error
     if not is_writable:
         raise _not_writable(path, "permission denied")
+
+
+def remove(path: str) -> None:
+    """Removes a file that nobody knows; one that cannot be removed is left to the lake's clean-up."""
+    with suppress(OSError):
+        Path(path).unlink(missing_ok=True)
 
 
 def _not_writable(path: str, reason: str | None) -> UserError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from runnel.lake.catalog import Connection, LakeCatalog
 from runnel.lake.commit.changes import CreateOrReplaceView, DropView
@@ -46,7 +47,17 @@ def find_view(
     rows = catalog.run(conn, "find_view", schema=schema, name=name, at=at)
     if not rows:
         return None
-    row = rows[0]
+    return _definition(conn, catalog, rows[0], at)
+
+
+def tagged_views(conn: Connection, catalog: LakeCatalog, key: str, value: str) -> tuple[ViewDefinition, ...]:
+    """The views of the newest snapshot that carry this tag, whatever they are named by now."""
+    at = catalog.newest(conn).snapshot_id
+    rows = catalog.run(conn, "tagged_views", key=key, value=value, at=at)
+    return tuple(_definition(conn, catalog, row, at) for row in rows)
+
+
+def _definition(conn: Connection, catalog: LakeCatalog, row: Any, at: int) -> ViewDefinition:
     tags = catalog.run(conn, "tags", object_id=row.view_id, at=at)
     return ViewDefinition(
         TableName(row.schema_name, row.view_name),

@@ -186,11 +186,45 @@ def test_what_is_not_supported_is_refused_by_name(lake: Lake, judge: duckdb.Duck
     judge.execute("ALTER TABLE nested ADD COLUMN s.b INTEGER")
     with pytest.raises(UserError, match=r"a nested column of main\.nested was altered"):
         lake.table("nested")
-    judge.execute("CREATE TABLE added (id INTEGER)")
-    judge.execute(f"COPY (SELECT 1 AS id) TO '{lake.path}/foreign.parquet'")
-    judge.execute(f"CALL ducklake_add_data_files('lake', 'added', '{lake.path}/foreign.parquet')")
-    with pytest.raises(UserError, match="was added with its own column names"):
+    judge.execute("CREATE TABLE added (id INTEGER, part INTEGER)")
+    judge.execute(
+        f"COPY (SELECT 1 AS id, 2 AS part) TO '{lake.path}/foreign' (FORMAT parquet, PARTITION_BY part)"
+    )
+    files = f"'{lake.path}/foreign/part=2/*.parquet'"
+    judge.execute(f"CALL ducklake_add_data_files('lake', 'added', {files}, hive_partitioning => true)")
+    with pytest.raises(UserError, match="a file whose path holds the column part"):
         lake.scan(lake.table("added"), lake.newest())
+    judge.execute("CREATE TABLE big (id HUGEINT)")
+    judge.execute("INSERT INTO big VALUES (170141183460469231731687303715884105727)")
+    with pytest.raises(UserError, match="a value of the lake cannot be read exactly"):
+        lake.scan(lake.table("big"), lake.newest())
+
+
+def test_files_without_field_ids_are_read_by_name(lake: Lake, judge: duckdb.DuckDBPyConnection) -> None:
+    """Added files carry a mapping of names; where even that is missing, the table's names count."""
+    judge.execute("CREATE TABLE t (id BIGINT, name VARCHAR)")
+    judge.execute(
+        f"COPY (SELECT 'n' || i AS NAME, i::INTEGER AS id FROM range(9) r(i)) TO '{lake.path}/a.parquet'"
+    )
+    judge.execute(f"CALL ducklake_add_data_files('lake', 't', '{lake.path}/a.parquet')")
+    judge.execute("ALTER TABLE t RENAME COLUMN name TO title")
+    judge.execute("ALTER TABLE t ADD COLUMN extra INTEGER DEFAULT 5")
+    judge.execute("DELETE FROM t WHERE id = 3")
+    for at in (2, lake.newest()):
+        table = lake.table("t", at)
+        assert lake.scan(table, at, identity=True) == judged_scan(lake.attach(), "t", at, identity=True)
+    judge.execute("CREATE TABLE bare (id BIGINT, name VARCHAR)")
+    judge.execute("INSERT INTO bare SELECT i, 'b' || i FROM range(30) r(i)")
+    table = lake.table("bare")
+    (file,) = lake.files(table, lake.newest())
+    judge.execute(f"COPY (SELECT id, name FROM bare) TO '{file.path}.new' (FORMAT parquet)")
+    with lake.conn.transaction():
+        size = Path(f"{file.path}.new").stat().st_size
+        update = "UPDATE ducklake.ducklake_data_file SET file_size_bytes = %s, footer_size = NULL"
+        lake.conn.execute(f"{update} WHERE data_file_id = %s", (size, file.data_file_id))
+    Path(f"{file.path}.new").rename(file.path)
+    assert lake.scan(table, lake.newest()) == judged_scan(lake.attach(), "bare", lake.newest())
+    assert ("0", "'b0'") in lake.scan(table, lake.newest())
 
 
 def test_wrong_names_get_a_hint(lake: Lake, judge: duckdb.DuckDBPyConnection) -> None:

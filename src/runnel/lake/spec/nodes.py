@@ -127,7 +127,7 @@ class DataFile:
     record_count: int
     row_id_start: int | None
     encryption_key: str | None = None
-    mapping_id: int | None = None
+    mapping: tuple[tuple[int, str], ...] | None = None  # column ids and the file's own names for them
     partial_max: int | None = None
     deletes: tuple[DeleteFile, ...] = ()
     inlined_deletes: tuple[tuple[int, int], ...] = ()  # (position, snapshot)

@@ -151,6 +151,17 @@ WHERE lower(s.schema_name) = lower(%(schema)s) AND lower(v.view_name) = lower(%(
   AND s.begin_snapshot <= %(at)s AND (s.end_snapshot IS NULL OR s.end_snapshot > %(at)s)
   AND v.begin_snapshot <= %(at)s AND (v.end_snapshot IS NULL OR v.end_snapshot > %(at)s);
 
+-- name: tagged_views
+SELECT v.view_id, v.view_name, v.sql, s.schema_id, s.schema_name
+FROM {lake}.ducklake_tag g
+JOIN {lake}.ducklake_view v ON v.view_id = g.object_id
+JOIN {lake}.ducklake_schema s USING (schema_id)
+WHERE g.key = %(key)s AND g.value = %(value)s
+  AND g.begin_snapshot <= %(at)s AND (g.end_snapshot IS NULL OR g.end_snapshot > %(at)s)
+  AND v.begin_snapshot <= %(at)s AND (v.end_snapshot IS NULL OR v.end_snapshot > %(at)s)
+  AND s.begin_snapshot <= %(at)s AND (s.end_snapshot IS NULL OR s.end_snapshot > %(at)s)
+ORDER BY v.view_id;
+
 -- name: create_view
 INSERT INTO {lake}.ducklake_view
     (view_id, view_uuid, begin_snapshot, end_snapshot, schema_id, view_name, dialect, sql, column_aliases)

@@ -100,6 +100,11 @@ FROM {lake}.ducklake_delete_file
 WHERE data_file_id = ANY (%(files)s) AND begin_snapshot <= %(at)s
 ORDER BY delete_file_id;
 
+-- name: mappings
+SELECT mapping_id, target_field_id, source_name, is_partition
+FROM {lake}.ducklake_name_mapping
+WHERE mapping_id = ANY (%(mappings)s) AND parent_column IS NULL;
+
 -- name: inlined_tables
 SELECT i.table_name, i.schema_version,
        (SELECT v.begin_snapshot FROM {lake}.ducklake_schema_versions v
