@@ -114,7 +114,7 @@ class LeafColumn:
 class Leaf:
     """What is asked of one source: columns, predicates that cannot raise, and the join keys by name.
 
-    `consolidate`: an expression here could raise, so rows that came and went must cancel before it is evaluated.
+    `consolidate`: an expression here could raise, so rows that came and went cancel before it is evaluated.
     """
 
     name: str

@@ -49,7 +49,8 @@ class BagStage:
             ("hit", "SELECT r.ctid AS at, -d.w AS n, row_number() OVER (PARTITION BY d.id) AS i"
              f" FROM d JOIN {result} AS r ON {hash_r} = d.h AND {same} WHERE d.w < 0"),
             ("gone", f"DELETE FROM {result} AS r USING hit WHERE r.ctid = hit.at AND hit.i <= hit.n RETURNING 1"),
-            ("new", f"INSERT INTO {result} ({columns(target)}) SELECT {names} FROM d CROSS JOIN generate_series(1, d.w)"),
+            ("new", f"INSERT INTO {result} ({columns(target)})"
+             f" SELECT {names} FROM d CROSS JOIN generate_series(1, d.w)"),
             ("log", log_rows(target, f"SELECT w, {names} FROM d")),
         ]  # fmt: skip
         counts = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from runnel.algebra import Aggregate, Bag, Expr, Query
+from runnel.algebra import Aggregate, Bag, Column, Expr, Query
 from runnel.delta import combine, join
 from runnel.delta.aggregate import AggregateStage
 from runnel.delta.bag import BagStage
@@ -105,7 +105,7 @@ def _carry_argument(placement: Placement, measure: Measure) -> str | None:
     return placement.add(leaf, measure.carried_value(argument.sql), argument.type.carrier, argument)
 
 
-def _raw_fields(raw: dict[str, list[tuple[str, object]]], placement: Placement) -> tuple[Field, ...]:
+def _raw_fields(raw: dict[str, list[tuple[str, Column]]], placement: Placement) -> tuple[Field, ...]:
     names = {name for items in raw.values() for name, _ in items}
     columns = [column for leaf in placement.leaves for column in leaf.columns if column.name in names]
     return combine.raw_staged(tuple(Field(column.name, column.carrier) for column in columns))

@@ -76,8 +76,7 @@ def _answer(job: Job, connections: Snapshots, shared: dict[Any, pa.Table]) -> pa
         fields: tuple[str, str | None, int, bytes | None] = ("done", None, rows_in, _serialise(rows))
     except Overflow:
         fields = ("overflow", None, 0, None)
-    except Exception as error:
-        # the edge of a request: one bad program must not fail the job of the others
+    except Exception as error:  # noqa: BLE001 -- the edge of a request: it must not fail the job of the others
         fields = ("failed", f"{type(error).__name__}: {error}", 0, None)
     outcome, message, rows_in, content = fields
     worker = f"{socket.gethostname()}:{os.getpid()}"

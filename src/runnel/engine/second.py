@@ -43,7 +43,7 @@ def run_delta(spark: SparkSession, job: Job, dsn: str, table: str, run_id: str) 
     kept = [frame.persist() for frame in frames.values()] if job.lookups else []
     for lookup in job.lookups:
         item, by = job.inputs[lookup.leaf], job.inputs[lookup.by]
-        frames[f"n{lookup.leaf}"] = _lookup(session, item, by, frames[f"d{lookup.by}"], _parts(spark))
+        frames[f"n{lookup.leaf}"] = _lookup(item, by, frames[f"d{lookup.by}"], _parts(spark))
     staged = _stage(session, job, frames, dsn, table, run_id)
     for frame in kept:
         frame.unpersist()
@@ -103,7 +103,7 @@ def _reading(reads: list[Read], schema: pa.Schema) -> Callable[[Batches], Iterat
     return task
 
 
-def _lookup(session: SparkSession, item: Input, by: Input, delta: DataFrame, parts: int) -> DataFrame:
+def _lookup(item: Input, by: Input, delta: DataFrame, parts: int) -> DataFrame:
     """Each executor asks for its slice of the keys, by the index where one is there."""
     names = [column.name for column in by.leaf.keys]
     keys = delta.select(*names).dropna().distinct().repartition(parts)

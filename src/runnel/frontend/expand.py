@@ -16,7 +16,8 @@ def expand(definition: str, inner: Mapping[tuple[str, str], str]) -> str:
     parsed = postgast.parse(definition)
     for statement in parsed.stmts:
         _expand_in(statement.stmt, inner)
-    return postgast.deparse(parsed)
+    printed: str = postgast.deparse(parsed)
+    return printed
 
 
 def _expand_in(message: Message, inner: Mapping[tuple[str, str], str]) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from postgast import pg_query_pb2 as pg
+from postgast.pg_query_pb2 import Node
 
 from runnel.algebra import SqlType
 from runnel.errors import Unsupported
 from runnel.frontend import tree
 from runnel.frontend.functions import SAFE_CASTS, SAFE_FUNCTIONS, SAFE_OPERATORS, SETTINGS_ONLY
-from runnel.frontend.tree import Node
 from runnel.frontend.view import Function
 
 # Nodes of which PostgreSQL's answer depends on nothing but the row.
@@ -70,7 +70,7 @@ def check_scalar(node: Node) -> None:
 
 
 def _clock_token(node: Node) -> str:
-    name = pg.SQLValueFunctionOp.Name(node.sqlvalue_function.op)
+    name: str = pg.SQLValueFunctionOp.Name(node.sqlvalue_function.op)
     return name.removeprefix("SVFOP_").removesuffix("_N")
 
 

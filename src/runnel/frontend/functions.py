@@ -1,4 +1,4 @@
-"""What is known of PostgreSQL's functions and operators beyond their volatility: explicit lists, no guesses."""
+"""What is known of PostgreSQL's functions and operators beyond their volatility, as explicit lists."""
 
 from __future__ import annotations
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from postgast import pg_query_pb2 as pg
+from postgast.pg_query_pb2 import Node, SelectStmt
 
 from runnel.algebra import Aggregate, AggregateCall, Bag, Expr, Join, Query, Source, SqlType
 from runnel.errors import Unsupported
 from runnel.frontend import expressions, tree
 from runnel.frontend.functions import AGGREGATES
 from runnel.frontend.sources import From, qualify, read_from
-from runnel.frontend.tree import Node, Select
 from runnel.frontend.view import Describe, View
 
 
@@ -25,7 +25,7 @@ def read_query(view: View, describe: Describe) -> Query:
     return _Reader(view, describe, select).query()
 
 
-def _check_clauses(select: Select) -> None:
+def _check_clauses(select: SelectStmt) -> None:
     refused = (
         (select.op != pg.SETOP_NONE, "a set operation", _set_word(select)),
         (select.HasField("with_clause"), "a WITH clause", "WITH"),
@@ -43,8 +43,9 @@ def _check_clauses(select: Select) -> None:
             raise Unsupported(construct, token=token)
 
 
-def _set_word(select: Select) -> str:
-    return pg.SetOperation.Name(select.op).removeprefix("SETOP_")
+def _set_word(select: SelectStmt) -> str:
+    name: str = pg.SetOperation.Name(select.op)
+    return name.removeprefix("SETOP_")
 
 
 @dataclass(slots=True)
@@ -53,7 +54,7 @@ class _Reader:
 
     view: View
     describe: Describe
-    select: Select
+    select: SelectStmt
 
     def query(self) -> Query:
         scope = read_from(self.select, self.view)
@@ -65,7 +66,7 @@ class _Reader:
         pairs, rest = self._split(conditions, scope)
         root = self._aggregate(scope) if self._is_aggregate() else self._bag(scope)
         join = Join(pairs) if len(scope.sources) > 1 else None
-        return Query(scope.sources, join, self._typed(rest, scope), root, self.view.outputs)
+        return Query(scope.sources, join, self.typed(rest, scope), root, self.view.outputs)
 
     def _check_collations(self, scope: From) -> None:
         for source in scope.sources:
@@ -96,7 +97,7 @@ class _Reader:
             return None
         if [part.string.sval for part in node.a_expr.name] != ["="]:
             return None
-        sides = self._typed([node.a_expr.lexpr, node.a_expr.rexpr], scope)
+        sides = self.typed([node.a_expr.lexpr, node.a_expr.rexpr], scope)
         by_alias = {side.aliases: side for side in sides}
         ordered = [by_alias.get(frozenset({source.alias})) for source in scope.sources]
         left, right = ordered[0], ordered[1]
@@ -111,15 +112,15 @@ class _Reader:
         return (
             bool(self.select.group_clause)
             or self.select.HasField("having_clause")
-            or any(self._is_call(part) for top in tops for part in tree.walk(top))
+            or any(self.is_call(part) for top in tops for part in tree.walk(top))
         )
 
-    def _is_call(self, node: Node) -> bool:
+    def is_call(self, node: Node) -> bool:
         """Whether the node calls an aggregate function (windows are refused elsewhere)."""
         if tree.kind(node) != "func_call" or node.func_call.HasField("over"):
             return False
         name = tree.function_name(node)[1]
-        return node.func_call.agg_star or any(
+        return bool(node.func_call.agg_star) or any(
             function.name == name and function.kind == "a" for function in self.view.functions
         )
 
@@ -127,7 +128,7 @@ class _Reader:
         targets = [qualify(target.res_target.val, scope) for target in self.select.target_list]
         for target in targets:
             expressions.check_scalar(target)
-        outputs = self._typed(targets, scope)
+        outputs = self.typed(targets, scope)
         for output in outputs:
             _require_plain(output.type, "a column of type")
         return Bag(outputs)
@@ -135,7 +136,7 @@ class _Reader:
     def _aggregate(self, scope: From) -> Aggregate:
         return _AggregateReader(self, scope).aggregate()
 
-    def _typed(self, nodes: Sequence[Node], scope: From) -> tuple[Expr, ...]:
+    def typed(self, nodes: Sequence[Node], scope: From) -> tuple[Expr, ...]:
         """Expressions with types as PostgreSQL resolves them, checked for what may move."""
         if not nodes:
             return ()
@@ -167,7 +168,7 @@ class _AggregateReader:
             _check_key(key)
         outputs = [self._final(target) for target in targets]
         having = self._final(qualify(select.having_clause, self._scope)) if self._has_having() else None
-        keys = self._reader._typed(self._keys, self._scope)
+        keys = self._reader.typed(self._keys, self._scope)
         for key in keys:
             _require_plain(key.type, "a group key of type")
         return Aggregate(
@@ -189,7 +190,7 @@ class _AggregateReader:
     def _replace(self, node: Node) -> Node | None:
         if not tree.kind(node):
             return None
-        if self._reader._is_call(node):
+        if self._reader.is_call(node):
             return tree.column_ref("g", f"f{_position(self._calls, node) + 1}")
         texts = [tree.print_expression(key) for key in self._keys]
         if _printable(node) and tree.print_expression(node) in texts:
@@ -220,12 +221,12 @@ class _AggregateReader:
         for part in (*call.args, *([call.agg_filter] if call.HasField("agg_filter") else [])):
             expressions.check_scalar(part)
         if not call.HasField("agg_filter"):
-            return self._reader._typed(list(call.args), self._scope)[0] if call.args else None
+            return self._reader.typed(list(call.args), self._scope)[0] if call.args else None
         case = Node()
         when = case.case_expr.args.add().case_when
         when.expr.CopyFrom(call.agg_filter)
         when.result.CopyFrom(call.args[0] if call.args else _one())
-        return self._reader._typed([case], self._scope)[0]
+        return self._reader.typed([case], self._scope)[0]
 
 
 def _one() -> Node:

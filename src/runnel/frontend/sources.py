@@ -6,11 +6,11 @@ import re
 from dataclasses import dataclass, replace
 
 from postgast import pg_query_pb2 as pg
+from postgast.pg_query_pb2 import Node, SelectStmt
 
 from runnel.algebra import Source
 from runnel.errors import InternalError, Unsupported
 from runnel.frontend import tree
-from runnel.frontend.tree import Node, Select
 from runnel.frontend.view import View
 
 # Aliases that the generated SQL uses itself.
@@ -28,7 +28,7 @@ class From:
     merged: frozenset[str]
 
 
-def read_from(select: Select, view: View) -> From:
+def read_from(select: SelectStmt, view: View) -> From:
     found = From((), (), {}, frozenset())
     for item in select.from_clause:
         found = _add(found, item, view)

@@ -7,14 +7,12 @@ from collections.abc import Callable, Iterator
 import postgast
 from google.protobuf.message import Message
 from postgast import pg_query_pb2 as pg
+from postgast.pg_query_pb2 import Node, SelectStmt
 
 from runnel.errors import InternalError, Unsupported
 
-Node = pg.Node
-Select = pg.SelectStmt
 
-
-def parse_select(sql: str) -> Select:
+def parse_select(sql: str) -> SelectStmt:
     """The one SELECT that a canonical view text is."""
     statements = postgast.parse(sql).stmts
     if len(statements) != 1 or statements[0].stmt.WhichOneof("node") != "select_stmt":
@@ -33,7 +31,8 @@ def print_expression(node: Node) -> str:
     select.target_list.add().res_target.val.CopyFrom(node)
     select.limit_option = pg.LIMIT_OPTION_DEFAULT
     select.op = pg.SETOP_NONE
-    return postgast.deparse(result).removeprefix("SELECT ")
+    printed: str = postgast.deparse(result)
+    return printed.removeprefix("SELECT ")
 
 
 def children(node: Node) -> Iterator[Node]:
@@ -60,7 +59,7 @@ def walk(node: Node) -> Iterator[Node]:
 
 
 def rewrite(node: Node, change: Callable[[Node], Node | None]) -> Node:
-    """A copy in which `change` has replaced the nodes for which it gives one; nothing below those is visited."""
+    """A copy in which `change` has replaced nodes; nothing below a replaced node is visited."""
     copy = Node()
     copy.CopyFrom(node)
     _rewrite(copy, change)

@@ -1,4 +1,4 @@
-"""The apply: one transaction that fences itself, writes state, result, log, frontier and history, or nothing."""
+"""The apply: one transaction that fences itself and writes everything that a refresh changes, or nothing."""
 
 from __future__ import annotations
 

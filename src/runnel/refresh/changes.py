@@ -38,8 +38,10 @@ def table_changes(conn: Connection, dependency: Dependency, old: str, new: str, 
 def stream_changes(conn: Connection, dependency: Dependency, upto: int, limit: int) -> Changed:
     """What an upstream logged between what was consumed and the number that this refresh reads."""
     log = f"pgtrickle_changes.stream_{dependency.upstream_id}"
-    query = f"SELECT count(*) FROM (SELECT FROM {log} WHERE refresh_number > %s AND refresh_number <= %s LIMIT %s) AS q"
-    row = conn.execute(query.encode(), [dependency.consumed, upto, limit + 1]).fetchone()
+    rows = f"SELECT FROM {log} WHERE refresh_number > %s AND refresh_number <= %s LIMIT %s"
+    row = conn.execute(
+        f"SELECT count(*) FROM ({rows}) AS q".encode(), [dependency.consumed, upto, limit + 1]
+    ).fetchone()
     assert row is not None
     return Changed(row[0], False)
 

@@ -1,4 +1,4 @@
-"""PostgreSQL's own evaluation of a stream table's query at S: FULL for what does not compile, and the judge of verify."""
+"""PostgreSQL's own evaluation of a query at S: FULL for what does not compile, and the judge of verify."""
 
 from __future__ import annotations
 

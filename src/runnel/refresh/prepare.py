@@ -1,4 +1,4 @@
-"""From a stream table to an attempt that can be computed: what changed, which mode, which gear, which inputs."""
+"""Makes an attempt ready to be computed: what changed, which mode, which gear, which inputs."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ def prepare(scene: Scene, attempt: Attempt) -> None:
         step(scene, attempt)
 
 
-def respect_pause(scene: Scene, attempt: Attempt) -> None:
+def respect_pause(_: Scene, attempt: Attempt) -> None:
     if attempt.table.status == "suspended":
         raise NothingToDo(waits=True)
 
 
 def await_upstreams(scene: Scene, attempt: Attempt) -> None:
-    """Where one base is reached by two paths, nothing may mix versions: all of its family stands at S, or it waits."""
+    """In a diamond nothing may mix versions: its whole family stands at S, or it waits."""
     table = attempt.table
     family = plan.ancestors(scene.tables, table.pgt_id)
     if family & scene.stale and plan.has_diamond(scene.tables, table.pgt_id):
@@ -142,7 +142,7 @@ def _require_no_lake(attempt: Attempt) -> None:
     lakes = [d for d in attempt.table.dependencies if d.kind == "lake"]
     if lakes:
         raise UserError(
-            f"{attempt.name} reads the lake table {lakes[0].schema}.{lakes[0].name}, and its query cannot run on Spark",
+            f"{attempt.name} reads {lakes[0].schema}.{lakes[0].name} of a lake; its query cannot run on Spark",
             detail=attempt.compiled.reason,
             hint="write the query without that construct",
         )

@@ -137,8 +137,7 @@ class Round:
             if attempt.error is None and attempt.gear == "second":
                 _guard(attempt, lambda a: compute.second_gear(refresher.spark, a, refresher.dsn))
             elif attempt.error is None and attempt.gear is None:
-                conn = refresher.connection("full")
-                _guard(attempt, lambda a: compute.by_postgres(conn, a, self.reader.exported))
+                _guard(attempt, self._by_postgres)
 
     def _finish(self, attempt: Attempt) -> None:
         reached("after-staging")
@@ -150,6 +149,9 @@ class Round:
         elif attempt.number is not None:
             self.numbers[attempt.table.pgt_id] = attempt.number
         self.outcomes.append(outcome_of(attempt))
+
+    def _by_postgres(self, attempt: Attempt) -> None:
+        compute.by_postgres(self.refresher.connection("full"), attempt, self.reader.exported)
 
     def _apply(self, attempt: Attempt) -> None:
         with attempt.timed("apply"):
@@ -173,7 +175,7 @@ def _guard(attempt: Attempt, step: Callable[[Attempt], None]) -> None:
     """The edge of one stream table's refresh: whatever goes wrong in it, the others go on."""
     try:
         step(attempt)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 -- the edge of a request, recorded
         attempt.error = as_runnel_error(error)
 
 

@@ -1,4 +1,4 @@
-"""Versioned relations: PostgreSQL tables, stream tables and DuckLake tables answer the same three questions."""
+"""Versioned relations: tables, stream tables and lake tables answer the same three questions."""
 
 from runnel.relations.contract import Relation
 from runnel.relations.lake import LakeTable

@@ -14,20 +14,20 @@ from typing import Generic, Protocol, TypeVar
 from runnel.algebra import Leaf
 from runnel.relations.read import Parameter, Read
 
-V = TypeVar("V", contravariant=True)
+V_contra = TypeVar("V_contra", contravariant=True)
 
 
-class Relation(Protocol, Generic[V]):
-    """A relation whose versions are of type V."""
+class Relation(Protocol, Generic[V_contra]):
+    """A relation whose versions are of one type."""
 
-    def changes(self, leaf: Leaf, after: V, upto: V, parts: int = 1) -> list[Read]:
+    def changes(self, leaf: Leaf, after: V_contra, upto: V_contra, parts: int = 1) -> list[Read]:
         """Weighted rows that lead from one version to another."""
         ...
 
-    def rows(self, leaf: Leaf, at: V, keys: tuple[Parameter, ...]) -> Read:
+    def rows(self, leaf: Leaf, at: V_contra, keys: tuple[Parameter, ...]) -> Read:
         """The rows whose join keys are among `keys` (one list per key column)."""
         ...
 
-    def scan(self, leaf: Leaf, at: V, parts: int = 1) -> list[Read]:
+    def scan(self, leaf: Leaf, at: V_contra, parts: int = 1) -> list[Read]:
         """All rows."""
         ...

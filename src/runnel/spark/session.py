@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 from runnel.errors import UserError
+from runnel.servers import find_java
 
 # Measured: the socket halves the price of a job; adaptive planning and many partitions multiply it.
 _OPTIONS = {
@@ -31,18 +35,21 @@ _OPTIONS = {
 
 
 def create_session(
-    app_name: str = "runnel", *, master: str = "local[2]", options: dict[str, str] | None = None
+    app_name: str = "runnel", *, master: str = "local[2]", options: Mapping[str, str] | None = None
 ) -> SparkSession:
     """A session on `master`; the folder for warehouse and sockets is short-lived and has a short path."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ.setdefault("JAVA_HOME", str(find_java().parent.parent))
     folder = Path(tempfile.mkdtemp(prefix="runnel-"))
-    settings = {
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    settings: dict[str, bool | float | int | str | None] = {
         **_OPTIONS,
         "spark.python.unix.domain.socket.dir": str(folder),
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.local.dir": str(folder),
+        "spark.jars.ivy": str(folder / "ivy"),
         **(options or {}),
     }
     try:
