@@ -154,7 +154,7 @@ def repeats_rows(judged: Rows) -> bool:
     return max(judged.values(), default=0) > 1
 
 
-@pytest.mark.parametrize("seed", [*range(5), 106])
+@pytest.mark.parametrize("seed", [0, 1, 2, 106])
 def test_every_snapshot_and_every_range_is_as_duckdb_sees_it(
     lake: Lake, judge: duckdb.DuckDBPyConnection, seed: int
 ) -> None:
@@ -177,14 +177,14 @@ def check_history(lake: Lake, judge: duckdb.DuckDBPyConnection, seed: int) -> No
     for after, upto in combinations(snapshots, 2):
         changes = lake.changes(table, after, upto, remote=after % 2 == 0)
         assert plus(scans[after], changes) == scans[upto], (after, upto)
-        if history.random.random() < 0.2:
+        if history.random.random() < 0.1:
             judged = judged_changes(fresh, "t", after, upto)
             # DuckDB tells some deletes twice: those of a file that ended in the same transaction.
             is_sound = plus(scans[after], judged) == scans[upto]
             assert changes == judged or not is_sound, (after, upto)
 
 
-@pytest.mark.parametrize("seed", [*range(5), 106])
+@pytest.mark.parametrize("seed", [0, 1, 2, 106])
 def test_altered_tables_read_as_duckdb_reads_them(
     lake: Lake, judge: duckdb.DuckDBPyConnection, seed: int
 ) -> None:
