@@ -45,7 +45,9 @@ BEGIN
     PERFORM FROM pgtrickle._sources(view) AS s CROSS JOIN LATERAL pgtrickle._capture(s.relid)
     WHERE pgtrickle._kind(s.relid) = 'table';
     released := pgtrickle._release_captures_except(id, view);
-    PERFORM FROM pgtrickle.pgt_stream_tables WHERE pgt_id = id FOR NO KEY UPDATE;
+    PERFORM FROM pgtrickle.pgt_stream_tables WHERE pgt_id = id
+        OR pgt_id IN (SELECT d.upstream_id FROM pgtrickle.pgt_dependencies d WHERE d.pgt_id = id)
+        OR relid IN (SELECT s.relid FROM pgtrickle._sources(view) AS s) ORDER BY pgt_id FOR UPDATE;
     PERFORM pgtrickle._wake_upstreams(id), pgtrickle._drop_state(id);
     DELETE FROM pgtrickle.pgt_dependencies WHERE pgt_id = id;
     PERFORM pgtrickle._depend(id, view);
@@ -62,7 +64,8 @@ LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF NOT EXISTS (
         SELECT FROM pg_class v JOIN pg_class r ON r.relowner = v.relowner
-        WHERE v.oid = view AND v.relkind = 'v' AND v.relnamespace = 'pgtrickle_views'::regnamespace AND r.oid = it.relid
+        WHERE v.oid = view AND v.relkind = 'v' AND v.relnamespace = 'pgtrickle_views'::regnamespace
+        AND r.oid = it.relid
         AND NOT EXISTS (SELECT FROM pgtrickle.pgt_stream_tables WHERE view_relid = view))
     THEN
         RAISE EXCEPTION USING ERRCODE = 'insufficient_privilege',
@@ -73,10 +76,11 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'feature_not_supported',
             MESSAGE = format('the new query of %s has other columns', it.relid::regclass),
             DETAIL = format('It has %s.', pgtrickle._column_list(view)),
-            HINT = format('Keep %s, or drop the stream table and create it again.', pgtrickle._column_list(it.relid));
+            HINT = format('Keep %s, or drop the stream table and create it again.',
+                          pgtrickle._column_list(it.relid));
     END IF;
-    IF EXISTS (SELECT FROM pgtrickle._sources(view) AS s JOIN pgtrickle._downstream(it.pgt_id) AS d ON d.relid = s.relid)
-    THEN
+    IF EXISTS (SELECT FROM pgtrickle._sources(view) AS s
+               JOIN pgtrickle._downstream(it.pgt_id) AS d ON d.relid = s.relid) THEN
         RAISE EXCEPTION USING ERRCODE = 'invalid_recursion',
             MESSAGE = format('the new query of %s reads itself, directly or through others', it.relid::regclass),
             HINT = 'Read the sources instead.';
@@ -126,14 +130,15 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     it pgtrickle.pgt_stream_tables := pgtrickle._own(id);
     new_sink text := CASE lower(sink) WHEN 'none' THEN NULL ELSE coalesce(lower($4), it.sink) END;
-    new_mode text := pgtrickle._sink_mode(new_sink, coalesce($5, CASE WHEN new_sink IS NOT NULL THEN it.sink_mode END));
+    kept_mode text := CASE WHEN new_sink IS NOT NULL THEN it.sink_mode END;
+    new_mode text := pgtrickle._sink_mode(new_sink, coalesce($5, kept_mode));
 BEGIN
     UPDATE pgtrickle.pgt_stream_tables SET
         schedule = coalesce($2, it.schedule),
         schedule_ms = pgtrickle._schedule_ms(coalesce($2, it.schedule)),
         refresh_mode = pgtrickle._refresh_mode(coalesce($3, it.refresh_mode)),
         effective_mode = CASE WHEN $3 IS NULL THEN effective_mode END,
-        status = CASE status WHEN 'error' THEN CASE WHEN is_populated THEN 'active' ELSE 'pending' END ELSE status END,
+        status = CASE WHEN status <> 'error' THEN status WHEN is_populated THEN 'active' ELSE 'pending' END,
         generation = generation + 1
     WHERE pgt_id = id;
     IF (new_sink, new_mode) IS DISTINCT FROM (it.sink, it.sink_mode) THEN

@@ -70,7 +70,8 @@ $$;
 -- The statement that logs one event, for the columns that source and log still share.
 CREATE OR REPLACE FUNCTION pgtrickle._log_statement(id bigint, relation oid, event text) RETURNS text
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT format('INSERT INTO pgtrickle_changes.changes_%s (w%s) ', id, string_agg(', a' || attnum, '' ORDER BY attnum))
+    SELECT format('INSERT INTO pgtrickle_changes.changes_%s (w%s) ', id,
+                  string_agg(', a' || attnum, '' ORDER BY attnum))
         || concat_ws(' UNION ALL ',
             CASE WHEN event IN ('UPDATE', 'DELETE') THEN
                 format('SELECT -1%s FROM old_rows', string_agg(', ' || quote_ident(name), '' ORDER BY attnum)) END,

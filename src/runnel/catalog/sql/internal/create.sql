@@ -17,10 +17,12 @@ BEGIN
     PERFORM pgtrickle._create_view(view, statement, path);
     PERFORM pgtrickle._check_columns(view::regclass);
     EXECUTE format('CREATE TABLE %I.%I AS SELECT * FROM %s WITH NO DATA', parts[1], parts[2], view);
-    EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON %I.%I TO %s', parts[1], parts[2], pgtrickle._engine()::regrole);
+    EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON %I.%I TO %s', parts[1], parts[2],
+                   pgtrickle._engine()::regrole);
     EXECUTE format('GRANT SELECT ON %s TO %s', view, pgtrickle._engine()::regrole);
-    PERFORM pgtrickle._register(view::regclass, format('%I.%I', parts[1], parts[2])::regclass, statement, schedule,
-                                refresh_mode, sink, sink_mode, pgtrickle._evaluation_settings(path, schemas));
+    PERFORM pgtrickle._register(view::regclass, format('%I.%I', parts[1], parts[2])::regclass, statement,
+                                schedule, refresh_mode, sink, sink_mode,
+                                pgtrickle._evaluation_settings(path, schemas));
     PERFORM pgtrickle._raise_refusal(refusal), pgtrickle._wait_as_before(previous);
     RETURN format('%I.%I', parts[1], parts[2])::regclass;
 END

@@ -16,7 +16,8 @@ BEGIN
     SELECT * INTO lake FROM pgtrickle.pgt_lakes WHERE lake_name = name;
     IF found AND metadata IS DISTINCT FROM lake.metadata_schema AND metadata IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'duplicate_object',
-            MESSAGE = format('lake %s is attached already, with its catalog in schema %I', name, lake.metadata_schema),
+            MESSAGE = format('lake %s is attached already, with its catalog in schema %I', name,
+                             lake.metadata_schema),
             HINT = 'Choose another name for this one.';
     END IF;
     PERFORM pgtrickle._check_lake(name, coalesce(lake.metadata_schema, metadata, 'public'));
@@ -48,9 +49,11 @@ BEGIN
             HINT = format('GRANT USAGE ON SCHEMA %1$I TO %2$I; GRANT SELECT ON ALL TABLES IN SCHEMA %1$I TO %2$I;',
                           metadata, session_user);
     END IF;
-    IF NOT (has_schema_privilege(current_user, metadata, 'USAGE') AND has_table_privilege(current_user, catalog, 'SELECT')) THEN
+    IF NOT has_schema_privilege(current_user, metadata, 'USAGE')
+       OR NOT has_table_privilege(current_user, catalog, 'SELECT') THEN
         RAISE EXCEPTION USING ERRCODE = 'insufficient_privilege',
-            MESSAGE = format('lake %s: the engine''s role %s may not read its catalog in schema %I', name, current_user, metadata),
+            MESSAGE = format('lake %s: the engine''s role %s may not read its catalog in schema %I', name,
+                             current_user, metadata),
             HINT = format('GRANT USAGE ON SCHEMA %1$I TO %2$I; GRANT SELECT ON ALL TABLES IN SCHEMA %1$I TO %2$I;',
                           metadata, current_user);
     END IF;
@@ -74,7 +77,8 @@ BEGIN
         SELECT s.schema_name::text, t.table_name::text,
                string_agg(format('NULL::%%s AS %%I', pgtrickle._type_of_lake(c.column_type), c.column_name), ', '
                           ORDER BY c.column_order),
-               string_agg(format('column %%s has type %%s', c.column_name, c.column_type), ', ' ORDER BY c.column_order)
+               string_agg(format('column %%s has type %%s', c.column_name, c.column_type), ', '
+                          ORDER BY c.column_order)
                FILTER (WHERE pgtrickle._type_of_lake(c.column_type) IS NULL)
         FROM %1$I.ducklake_table t
         JOIN %1$I.ducklake_schema s ON s.schema_id = t.schema_id AND s.end_snapshot IS NULL
@@ -90,12 +94,12 @@ CREATE OR REPLACE FUNCTION pgtrickle._type_of_lake(type text) RETURNS text
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE
         WHEN type ~ '^decimal\(\d+,\s*\d+\)$' THEN 'pg_catalog.' || replace(type, 'decimal', 'numeric')
-        ELSE 'pg_catalog.' || ('{"boolean": "bool", "int8": "int2", "int16": "int2", "int32": "int4", "int64": "int8",
-            "int128": "numeric(39,0)", "uint8": "int2", "uint16": "int4", "uint32": "int8", "uint64": "numeric(20,0)",
-            "uint128": "numeric(39,0)", "float32": "float4", "float64": "float8", "varchar": "text", "json": "json",
-            "blob": "bytea", "uuid": "uuid", "date": "date", "time": "time", "timestamp": "timestamp",
-            "timestamp_s": "timestamp", "timestamp_ms": "timestamp", "timestamptz": "timestamptz",
-            "interval": "interval"}'::jsonb ->> type)
+        ELSE 'pg_catalog.' || ('{"boolean": "bool", "int8": "int2", "int16": "int2", "int32": "int4",
+            "int64": "int8", "int128": "numeric(39,0)", "uint8": "int2", "uint16": "int4", "uint32": "int8",
+            "uint64": "numeric(20,0)", "uint128": "numeric(39,0)", "float32": "float4", "float64": "float8",
+            "varchar": "text", "json": "json", "blob": "bytea", "uuid": "uuid", "date": "date",
+            "time": "time", "timestamp": "timestamp", "timestamp_s": "timestamp", "timestamp_ms": "timestamp",
+            "timestamptz": "timestamptz", "interval": "interval"}'::jsonb ->> type)
     END
 $$;
 
@@ -128,7 +132,8 @@ EXCEPTION WHEN invalid_table_definition OR wrong_object_type THEN
 END
 $$;
 
-CREATE OR REPLACE FUNCTION pgtrickle._record_stub(stub oid, lake bigint, lake_schema text, lake_table text) RETURNS void
+CREATE OR REPLACE FUNCTION pgtrickle._record_stub(stub oid, lake bigint, lake_schema text, lake_table text)
+RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
     INSERT INTO pgtrickle.pgt_lake_tables (stub_relid, lake_id, lake_schema, lake_table) VALUES ($1, $2, $3, $4)
     ON CONFLICT ON CONSTRAINT pgt_lake_tables_lake_id_lake_schema_lake_table_key

@@ -33,7 +33,8 @@ BEGIN
     RAISE EXCEPTION USING ERRCODE = 'lock_not_available',
         MESSAGE = format('%s is locked, and its capture could not be changed within %s', relation::regclass,
                          current_setting('lock_timeout')),
-        DETAIL = 'Locks are held by ' || coalesce(pgtrickle._holders(relation), 'a session that has just ended') || '.',
+        DETAIL = format('Locks are held by %s.',
+                        coalesce(pgtrickle._holders(relation), 'a session that has just ended')),
         HINT = 'Try again when their transactions have ended, or raise lock_timeout.';
 END
 $$;

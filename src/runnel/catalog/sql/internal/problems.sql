@@ -12,8 +12,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
         WHERE result_owner IS NULL OR view_owner IS NULL
         UNION ALL
         SELECT '42501', format('its result belongs to %s and its hidden view to %s', result_owner::regrole,
-                               view_owner::regrole), format('ALTER VIEW %s OWNER TO %s;', view_relid::regclass,
-                                                            result_owner::regrole)
+                               view_owner::regrole),
+               format('ALTER VIEW %s OWNER TO %s;', view_relid::regclass, result_owner::regrole)
         WHERE result_owner <> view_owner
         UNION ALL
         SELECT '42P17', 'its hidden view was replaced and reads other tables',
@@ -22,7 +22,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
         AND ARRAY(SELECT relid FROM pgtrickle._sources(view_relid) ORDER BY relid)
             <> ARRAY(SELECT relid FROM pgtrickle.pgt_dependencies WHERE pgt_id = id ORDER BY relid)
         UNION ALL
-        SELECT '55000', format('the triggers that capture the changes of %s are missing or disabled', d.relid::regclass),
+        SELECT '55000',
+               format('the triggers that capture the changes of %s are missing or disabled', d.relid::regclass),
                format('ALTER TABLE %s ENABLE TRIGGER USER, or drop its stream tables and create them again.',
                       d.relid::regclass)
         FROM pgtrickle.pgt_dependencies d

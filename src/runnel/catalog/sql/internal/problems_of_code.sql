@@ -1,12 +1,14 @@
 -- What forbids the code that a query calls. One row each.
 CREATE OR REPLACE FUNCTION pgtrickle._code_problems(view oid) RETURNS TABLE (code text, message text, hint text)
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-    WITH rule AS (SELECT oid, ev_action::text AS tree FROM pg_rewrite WHERE ev_class = view)
+    WITH rule AS MATERIALIZED (
+        SELECT oid, ev_action::text AS tree, pgtrickle._functions_in(ev_action::text) AS functions
+        FROM pg_rewrite WHERE ev_class = view
+    )
     SELECT '0A000', format('function %s is volatile: its result cannot be kept fresh', f.oid::regprocedure),
            'A stream table holds what its query returns at any time: leave the function out, or store its '
            'value in a column of a source.'
-    FROM rule CROSS JOIN LATERAL pgtrickle._functions_in(tree) AS used(id) JOIN pg_proc f ON f.oid = used.id
-    WHERE f.provolatile = 'v'
+    FROM pg_proc f WHERE f.oid = ANY ((SELECT functions FROM rule)::oid[]) AND f.provolatile = 'v'
     UNION ALL
     SELECT '0A000', 'current_user and session_user are not those of the caller in a stream table',
            'Leave them out: the engine evaluates the query, not the reader.'
@@ -15,14 +17,17 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT '0A000', 'a stream table''s query cannot lock rows', 'Leave out FOR UPDATE or FOR SHARE.'
     FROM rule WHERE tree ~ ':rowMarks \(\{'
     UNION ALL
-    SELECT '42501', pgtrickle._foreign_function(tree), pgtrickle._foreign_code_hint()
-    FROM rule WHERE pgtrickle._foreign_function(tree) IS NOT NULL
+    SELECT '42501', foreign_function, pgtrickle._foreign_code_hint()
+    FROM rule CROSS JOIN LATERAL pgtrickle._foreign_among(functions) AS foreign_function
+    WHERE foreign_function IS NOT NULL
     UNION ALL
     SELECT '42501', format('operator %s belongs to %s', o.oid::regoperator, o.oprowner::regrole),
            pgtrickle._foreign_code_hint()
-    FROM rule JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = rule.oid
-    JOIN pg_operator o ON d.refclassid = 'pg_operator'::regclass AND o.oid = d.refobjid
-    WHERE NOT pgtrickle._is_trusted(o.oprowner) AND NOT pgtrickle._in_extension('pg_operator', o.oid)
+    FROM pg_operator o
+    WHERE o.oid = ANY (ARRAY(
+        SELECT d.refobjid FROM rule JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = rule.oid
+        WHERE d.refclassid = 'pg_operator'::regclass))
+    AND NOT pgtrickle._is_trusted(o.oprowner) AND NOT pgtrickle._in_extension('pg_operator', o.oid)
     UNION ALL
     SELECT '42501', foreign_type, 'Use the type below it instead.'
     FROM (
@@ -44,7 +49,13 @@ $$;
 -- A type whose values run code of a stranger: a domain by its checks, a range by its functions.
 -- Enums run none; arrays, composites and multiranges are as good as what they hold.
 CREATE OR REPLACE FUNCTION pgtrickle._foreign_type(type oid) RETURNS text
-LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    found_type text;
+BEGIN
+    IF type < 16384::oid THEN  -- it came with PostgreSQL; most do
+        RETURN NULL;
+    END IF;
     WITH RECURSIVE parts(id) AS (
         SELECT type
         UNION
@@ -62,9 +73,11 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
         ) AS held(inner_id)
     )
     SELECT format('%s %s belongs to %s', CASE typtype WHEN 'd' THEN 'domain' ELSE 'type' END, t.oid::regtype,
-                  t.typowner::regrole)
+                  t.typowner::regrole) INTO found_type
     FROM parts JOIN pg_type t ON t.oid = parts.id
     WHERE t.typtype IN ('d', 'r', 'b') AND t.typcategory <> 'A'
     AND NOT pgtrickle._is_trusted(t.typowner) AND NOT pgtrickle._in_extension('pg_type', t.oid)
-    ORDER BY t.oid LIMIT 1
+    ORDER BY t.oid LIMIT 1;
+    RETURN found_type;
+END
 $$;

@@ -13,9 +13,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
         ('42804', pgtrickle._shape(relation) IS DISTINCT FROM pgtrickle._shape(view),
          format('the columns of %s are not those of its query', name),
          'Undo the change of its columns, or drop the stream table and create it again.'),
-        ('42501', NOT (has_table_privilege(engine, relation, 'SELECT') AND has_table_privilege(engine, relation, 'INSERT')
-                       AND has_table_privilege(engine, relation, 'UPDATE')
-                       AND has_table_privilege(engine, relation, 'DELETE')),
+        ('42501', NOT (SELECT bool_and(has_table_privilege(engine, relation, action))
+                       FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS action),
          format('the engine''s role %s may not write to %s', engine::regrole, name),
          format('GRANT SELECT, INSERT, UPDATE, DELETE ON %s TO %s;', name, engine::regrole)),
         ('42501', NOT has_schema_privilege(engine, relnamespace, 'USAGE'),
@@ -23,10 +22,12 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
          format('GRANT USAGE ON SCHEMA %s TO %s;', relnamespace::regnamespace, engine::regrole)),
         ('42501', EXISTS (SELECT FROM pg_trigger WHERE tgrelid = relation),
          format('stream table %s has triggers or foreign keys, which would run as the engine', name),
-         format('Drop %s.', (SELECT string_agg(quote_ident(tgname), ', ') FROM pg_trigger WHERE tgrelid = relation))),
+         format('Drop %s.', (SELECT string_agg(quote_ident(tgname), ', ') FROM pg_trigger
+                             WHERE tgrelid = relation))),
         ('42501', EXISTS (SELECT FROM pg_rewrite WHERE ev_class = relation),
          format('stream table %s has rules, which would run as the engine', name),
-         format('Drop %s.', (SELECT string_agg(quote_ident(rulename), ', ') FROM pg_rewrite WHERE ev_class = relation))),
+         format('Drop %s.', (SELECT string_agg(quote_ident(rulename), ', ') FROM pg_rewrite
+                             WHERE ev_class = relation))),
         ('42501', relrowsecurity AND pgtrickle._policies_apply(engine, relation),
          format('row-level security of stream table %s applies to the engine', name),
          format('ALTER TABLE %s DISABLE ROW LEVEL SECURITY;', name)),
@@ -49,6 +50,7 @@ $$;
 -- A relation's columns as text: equal for a view and for the table that holds its rows.
 CREATE OR REPLACE FUNCTION pgtrickle._shape(relation oid) RETURNS text
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT string_agg(format('%I %s %s', attname, format_type(atttypid, atttypmod), attcollation), ', ' ORDER BY attnum)
+    SELECT string_agg(format('%I %s %s', attname, format_type(atttypid, atttypmod), attcollation), ', '
+                      ORDER BY attnum)
     FROM pg_attribute WHERE attrelid = relation AND attnum > 0 AND NOT attisdropped
 $$;

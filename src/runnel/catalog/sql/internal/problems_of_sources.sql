@@ -26,7 +26,7 @@ RETURNS TABLE (code text, message text, hint text)
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     WITH it AS (
         SELECT c.*, c.oid::regclass AS name, c.relnamespace::regnamespace::text AS schema,
-               pgtrickle._kind(c.oid) AS kind
+               pgtrickle._kind(c.oid) AS kind, pgtrickle._unlogged_columns(c.oid, attnums) AS unlogged
         FROM pg_class c WHERE c.oid = relation
     )
     SELECT '0A000', message, hint FROM it CROSS JOIN LATERAL (VALUES
@@ -51,8 +51,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
         (relkind = 'r' AND NOT relispartition
          AND EXISTS (SELECT FROM pg_inherits WHERE relation IN (inhrelid, inhparent)),
          format('table %s takes part in inheritance and cannot be a source yet', name), 'Use a plain table.'),
-        (pgtrickle._unlogged_columns(relation, attnums) IS NOT NULL,
-         format('column %s of %s is younger than the capture', pgtrickle._unlogged_columns(relation, attnums), name),
+        (unlogged IS NOT NULL, format('column %s of %s is younger than the capture', unlogged, name),
          'Its changes are not logged: drop the stream tables that read this table, and create them again.'),
         (EXISTS (SELECT FROM pg_attribute WHERE attrelid = relation AND attgenerated = 'v'
                  AND attnum = ANY (attnums)),
@@ -67,12 +66,13 @@ $$;
 -- The used columns that an existing capture does not log: added or retyped since.
 CREATE OR REPLACE FUNCTION pgtrickle._unlogged_columns(relation oid, attnums smallint[]) RETURNS text
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    SELECT string_agg(quote_ident(a.name), ', ' ORDER BY a.attnum)
-    FROM pgtrickle.pgt_captures c, pgtrickle._columns_to_log(relation) AS a
-    WHERE c.relid = relation AND a.attnum = ANY (attnums) AND NOT EXISTS (
-        SELECT FROM pg_attribute l
-        WHERE l.attrelid = to_regclass(format('pgtrickle_changes.changes_%s', c.capture_id))
-        AND l.attname = 'a' || a.attnum AND l.atttypid = a.base_type)
+    SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum)
+    FROM pgtrickle.pgt_captures c JOIN pg_attribute a ON a.attrelid = c.relid
+    LEFT JOIN pg_attribute l ON l.attrelid = to_regclass(format('pgtrickle_changes.changes_%s', c.capture_id))
+        AND l.attname = 'a' || a.attnum
+    WHERE c.relid = relation AND a.attnum = ANY (attnums) AND a.attgenerated <> 'v'
+    AND CASE WHEN l.atttypid = a.atttypid THEN false
+             ELSE l.atttypid IS DISTINCT FROM pgtrickle._base_type(a.atttypid) END
 $$;
 
 -- What owner and engine lack, with the exact GRANT. The trigger right matters until it is used.

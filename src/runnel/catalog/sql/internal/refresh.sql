@@ -42,7 +42,8 @@ DECLARE
 BEGIN
     SELECT * INTO STRICT it FROM pgtrickle.pgt_stream_tables WHERE pgt_id = id;
     IF NOT (has_table_privilege(session_user, it.relid, 'SELECT') OR pgtrickle._acts_for(it.owner)) THEN
-        RAISE EXCEPTION USING ERRCODE = 'insufficient_privilege', MESSAGE = format('you may not read stream table %s', name),
+        RAISE EXCEPTION USING ERRCODE = 'insufficient_privilege',
+            MESSAGE = format('you may not read stream table %s', name),
             HINT = format('GRANT SELECT ON %s TO %s;', it.relid::regclass, session_user);
     END IF;
     IF it.status = 'suspended' THEN
@@ -58,7 +59,8 @@ BEGIN
     IF wait AND current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE EXCEPTION USING ERRCODE = 'active_sql_transaction',
             MESSAGE = 'waiting for a refresh needs READ COMMITTED',
-            DETAIL = format('At %s the transaction would never see it.', upper(current_setting('transaction_isolation'))),
+            DETAIL = format('At %s the transaction would never see it.',
+                            upper(current_setting('transaction_isolation'))),
             HINT = 'Pass wait => false, or ask in a transaction of its own.';
     END IF;
 END

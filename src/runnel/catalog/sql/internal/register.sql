@@ -72,7 +72,8 @@ DECLARE
     source record;
     capture bigint;
 BEGIN
-    FOR source IN SELECT s.relid, pgtrickle._kind(s.relid) AS kind FROM pgtrickle._sources(view) AS s ORDER BY s.relid LOOP
+    FOR source IN SELECT s.relid, pgtrickle._kind(s.relid) AS kind FROM pgtrickle._sources(view) AS s
+                  ORDER BY s.relid LOOP
         capture := CASE source.kind WHEN 'table' THEN pgtrickle._capture(source.relid) END;
         INSERT INTO pgtrickle.pgt_dependencies (pgt_id, relid, kind, capture_id, upstream_id)
         VALUES (id, source.relid, source.kind, capture,

@@ -28,8 +28,10 @@ CREATE OR REPLACE FUNCTION pgtrickle._require_administrator(what text) RETURNS v
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF NOT pgtrickle._acts_for(pgtrickle._engine()) THEN
-        RAISE EXCEPTION USING ERRCODE = 'insufficient_privilege', MESSAGE = format('%s may not %s', session_user, what),
-            HINT = format('Connect as %s, the engine''s role, or as a member of it.', pgtrickle._engine()::regrole);
+        RAISE EXCEPTION USING ERRCODE = 'insufficient_privilege',
+            MESSAGE = format('%s may not %s', session_user, what),
+            HINT = format('Connect as %s, the engine''s role, or as a member of it.',
+                          pgtrickle._engine()::regrole);
     END IF;
 END
 $$;

@@ -22,19 +22,26 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
 $$;
 
 -- The functions that an expression tree calls, built-in ones included (pg_depend leaves those out).
-CREATE OR REPLACE FUNCTION pgtrickle._functions_in(tree text) RETURNS SETOF oid
+CREATE OR REPLACE FUNCTION pgtrickle._functions_in(tree text) RETURNS oid[]
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT DISTINCT m[1]::oid FROM regexp_matches(tree, ':(?:funcid|opfuncid|aggfnoid|winfnoid) (\d+)', 'g') AS m
-    WHERE m[1] <> '0'
+    SELECT coalesce(array_agg(DISTINCT m[1]::oid), '{}')
+    FROM regexp_matches(tree, ':(?:funcid|opfuncid|aggfnoid|winfnoid) ([1-9]\d*)', 'g') AS m
 $$;
 
--- The first function of an expression tree that a stranger owns: it would run as the engine.
-CREATE OR REPLACE FUNCTION pgtrickle._foreign_function(tree text) RETURNS text
+-- The first of some functions that a stranger owns: it would run as the engine. (What came with
+-- PostgreSQL has an oid below 16384 and belongs to its first superuser.)
+CREATE OR REPLACE FUNCTION pgtrickle._foreign_among(functions oid[]) RETURNS text
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT format('function %s belongs to %s', f.oid::regprocedure, f.proowner::regrole)
-    FROM pgtrickle._functions_in(tree) AS used(id) JOIN pg_proc f ON f.oid = used.id
-    WHERE NOT pgtrickle._is_trusted(f.proowner) AND NOT pgtrickle._in_extension('pg_proc', f.oid)
+    FROM pg_proc f
+    WHERE f.oid = ANY (ARRAY(SELECT id FROM unnest(functions) AS id WHERE id >= 16384::oid))
+    AND NOT pgtrickle._is_trusted(f.proowner) AND NOT pgtrickle._in_extension('pg_proc', f.oid)
     ORDER BY f.oid LIMIT 1
+$$;
+
+CREATE OR REPLACE FUNCTION pgtrickle._foreign_function(tree text) RETURNS text
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT pgtrickle._foreign_among(pgtrickle._functions_in(tree))
 $$;
 
 -- Members of an extension were vouched for by whoever was allowed to install it.

@@ -1,7 +1,7 @@
 -- The columns of some relations, in order.
 SELECT a.attrelid, a.attnum, a.attname::text, pg_catalog.format_type(a.atttypid, a.atttypmod),
        pg_catalog.format_type(a.atttypid, NULL), a.atttypid, a.atttypmod, a.attnotnull, a.attcollation,
-       CASE WHEN k.oid IS NOT NULL THEN pg_catalog.quote_ident(kn.nspname) || '.' || pg_catalog.quote_ident(k.collname) END,
+       pg_catalog.quote_ident(kn.nspname) || '.' || pg_catalog.quote_ident(k.collname),
        coalesce(k.collisdeterministic, true), a.attgenerated::text
 FROM pg_catalog.pg_attribute a
 LEFT JOIN pg_catalog.pg_collation k ON k.oid = a.attcollation

@@ -9,14 +9,13 @@ WITH engine AS (
     FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace, engine
     WHERE c.relkind = 'r' AND c.relpersistence = 'p' AND n.nspname !~ '^(pg_|pgtrickle|information_schema$)'
     AND NOT EXISTS (SELECT FROM pgtrickle.pgt_stream_tables t WHERE t.relid = c.oid)
-    AND NOT EXISTS (SELECT FROM pg_catalog.pg_class k WHERE k.relnamespace = n.oid AND k.relname = 'ducklake_snapshot')
+    AND NOT EXISTS (SELECT FROM pg_catalog.pg_class k
+                    WHERE k.relnamespace = n.oid AND k.relname = 'ducklake_snapshot')
     GROUP BY n.nspname, n.oid
 ), results AS (
     SELECT t.relid FROM pgtrickle.pgt_stream_tables t JOIN pg_catalog.pg_class c ON c.oid = t.relid, engine
-    WHERE NOT (pg_catalog.has_table_privilege(engine.id, c.oid, 'SELECT')
-               AND pg_catalog.has_table_privilege(engine.id, c.oid, 'INSERT')
-               AND pg_catalog.has_table_privilege(engine.id, c.oid, 'UPDATE')
-               AND pg_catalog.has_table_privilege(engine.id, c.oid, 'DELETE'))
+    WHERE NOT (SELECT pg_catalog.bool_and(pg_catalog.has_table_privilege(engine.id, c.oid, action))
+               FROM pg_catalog.unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS action)
 )
 SELECT pg_catalog.format('GRANT USAGE ON SCHEMA %I TO %s;', nspname, role) FROM sources, engine WHERE NOT may_use
 UNION ALL

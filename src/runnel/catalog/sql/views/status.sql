@@ -1,8 +1,8 @@
 -- Of each stream table that one may read, how it stands.
 CREATE OR REPLACE VIEW pgtrickle.pgt_stream_table_status WITH (security_barrier) AS
-SELECT t.pgt_id, n.nspname AS schema, c.relname AS name, pg_get_userbyid(c.relowner) AS owner, t.status, t.is_populated,
-       t.refresh_mode, t.effective_mode, t.reason, t.schedule, t.refresh_number, t.refreshed_at, h.error AS last_error,
-       t.sink, t.sink_mode, s.published, s.last_error AS sink_error, t.created_at
+SELECT t.pgt_id, n.nspname AS schema, c.relname AS name, pg_get_userbyid(c.relowner) AS owner, t.status,
+       t.is_populated, t.refresh_mode, t.effective_mode, t.reason, t.schedule, t.refresh_number, t.refreshed_at,
+       h.error AS last_error, t.sink, t.sink_mode, s.published, s.last_error AS sink_error, t.created_at
 FROM pgtrickle.pgt_stream_tables t
 JOIN pg_class c ON c.oid = t.relid
 JOIN pg_namespace n ON n.oid = c.relnamespace
