@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import psycopg
 import pyarrow as pa
@@ -36,7 +36,7 @@ def _unquote(name: str) -> str:
 class Source:
     """What the options ask for."""
 
-    dsn: str
+    dsn: str = field(repr=False)
     catalog: LakeCatalog
     schema: str
     name: str

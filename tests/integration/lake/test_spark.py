@@ -117,6 +117,8 @@ def test_a_frame_stays_at_its_snapshot(
     spark: SparkSession, orders: Lake, judge: duckdb.DuckDBPyConnection
 ) -> None:
     frame = read(spark, orders, "orders_archive")
+    plan = frame._jdf.queryExecution().toString()
+    assert str(psycopg.conninfo.conninfo_to_dict(orders.dsn)["password"]) not in plan
     count = frame.count()
     judge.execute("DELETE FROM orders_archive")
     assert frame.count() == count
