@@ -1,0 +1,28 @@
+"""The lake sinks of one database, as the engine and the public face use them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from runnel.subscribers import Published, Publisher
+
+
+@dataclass(slots=True)
+class LakeSinks:
+    """Publishes on connections of its own; one thread at a time."""
+
+    dsn: str
+    _publisher: Publisher | None = None
+
+    def publish(self, pgt_id: int) -> Published | None:
+        if self._publisher is None:
+            self._publisher = Publisher(self.dsn)
+        return self._publisher.publish(pgt_id)
+
+    def remove_dropped(self) -> None:
+        """Removes the views of sinks whose stream table is gone or publishes no longer."""
+
+    def close(self) -> None:
+        if self._publisher is not None:
+            self._publisher.close()
+        self._publisher = None
