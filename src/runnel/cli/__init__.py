@@ -1,0 +1,5 @@
+"""The command `runnel`."""
+
+from runnel.cli.app import main
+
+__all__ = ["main"]
