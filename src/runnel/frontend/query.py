@@ -120,8 +120,9 @@ class _Reader:
         if tree.kind(node) != "func_call" or node.func_call.HasField("over"):
             return False
         name = tree.function_name(node)[1]
-        return bool(node.func_call.agg_star) or any(
-            function.name == name and function.kind == "a" for function in self.view.functions
+        return bool(
+            node.func_call.agg_star
+            or any(function.name == name and function.kind == "a" for function in self.view.functions)
         )
 
     def _bag(self, scope: From) -> Bag:

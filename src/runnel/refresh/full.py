@@ -37,13 +37,14 @@ def stage_query(conn: Connection, table: StreamTable, query: str, exported: str,
     return name
 
 
-def whole_query(conn: Connection, tables: Mapping[int, StreamTable], pgt_id: int) -> str:
-    """The query over base relations alone: every upstream stream table replaced by its own query."""
+def whole_query(
+    conn: Connection, tables: Mapping[int, StreamTable], pgt_id: int, copies: Mapping[tuple[str, str], str]
+) -> str:
+    """The query over base relations alone: every upstream replaced by its own query, every lake by its copy."""
     table = tables[pgt_id]
-    inner = {
-        (tables[up].schema or "", tables[up].name or ""): whole_query(conn, tables, up)
-        for up in plan.upstreams(table)
-    }
+    inner = dict(copies)
+    for up in plan.upstreams(table):
+        inner[tables[up].schema or "", tables[up].name or ""] = whole_query(conn, tables, up, copies)
     definition = client.view_definition(conn, table.view_relid)
     return expand(definition, inner) if inner else definition
 

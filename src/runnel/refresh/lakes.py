@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from runnel.catalog import client
@@ -20,10 +21,13 @@ class Lakes:
 
     conn: Connection
     dsn: str
+    pins: Mapping[int, int] = field(default_factory=dict)
     _catalogs: dict[int, LakeCatalog] = field(default_factory=dict)
 
     def newest(self, dependency: Dependency) -> int:
-        return self._catalog(dependency).newest(self.conn).snapshot_id
+        """The newest snapshot, or the one that this refresh is pinned to."""
+        pinned = self.pins.get(dependency.relid)
+        return self._catalog(dependency).newest(self.conn).snapshot_id if pinned is None else pinned
 
     def table(self, dependency: Dependency, after: int | None, upto: int, *, whole: bool) -> LakeTable:
         """The relation between two snapshots; `whole` lists the files of a scan or lookup as well."""

@@ -71,6 +71,7 @@ class Round:
     full: set[int]
     numbers: dict[int, int] = field(default_factory=dict)
     stale: set[int] = field(default_factory=set)
+    lake_pins: dict[int, int] = field(default_factory=dict)
     tables: dict[int, StreamTable] = field(default_factory=dict)
     outcomes: list[Outcome] = field(default_factory=list)
 
@@ -94,7 +95,7 @@ class Round:
             numbers=self.numbers,
             stale=frozenset(self.stale),
             full=frozenset(self.full),
-            lakes=Lakes(self.reader.conn, refresher.dsn),
+            lakes=Lakes(self.reader.conn, refresher.dsn, self.lake_pins),
             options=refresher.options,
         )
 

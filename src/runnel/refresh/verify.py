@@ -18,6 +18,7 @@ from runnel.lake.spec import uuid7
 from runnel.refresh import plan
 from runnel.refresh.compiled import target_of
 from runnel.refresh.full import stage_query, whole_query
+from runnel.refresh.lake_copy import LakeCopies, lake_copies
 from runnel.refresh.model import Outcome
 from runnel.refresh.reader import open_reader
 from runnel.refresh.round import Refresher, Round
@@ -59,10 +60,18 @@ def _verify_once(refresher: Refresher, pgt_id: int) -> Verdict | None:
     tables = {table.pgt_id: table for table in client.load_stream_tables(control)}
     if pgt_id not in tables:
         raise UserError(f"there is no stream table with the id {pgt_id}")
+    with lake_copies(control, refresher.spark, refresher.dsn, tables, pgt_id) as copies:
+        return _verify_with(refresher, tables, pgt_id, copies)
+
+
+def _verify_with(
+    refresher: Refresher, tables: dict[int, StreamTable], pgt_id: int, copies: LakeCopies
+) -> Verdict | None:
+    control = refresher.connection("control")
     chosen = plan.together(tables, [pgt_id])
     locked = [tables[i] for i in chosen]
     with open_reader(refresher.connection("reader"), locked, refresher.options.lock_timeout_ms) as reader:
-        round_ = Round(refresher, reader, chosen, set())
+        round_ = Round(refresher, reader, chosen, set(), lake_pins=copies.pins)
         outcomes = {outcome.pgt_id: outcome for outcome in round_.run()}
         outcome = outcomes.get(pgt_id)
         if outcome is not None and outcome.error is not None:
@@ -74,16 +83,16 @@ def _verify_once(refresher: Refresher, pgt_id: int) -> Verdict | None:
                 f"{tables[pgt_id].qualified_name} has never been filled",
                 hint="resume it if it is suspended, and see pgtrickle.pgt_status() for the reason",
             )
-        query = _query_at(control, round_, pgt_id)
+        query = _query_at(control, round_, pgt_id, copies)
         content = stage_query(refresher.connection("full"), table, query, reader.exported, uuid7().hex)
     return _compare(refresher.connection("apply"), table, content, number, outcome)
 
 
-def _query_at(conn: Connection, round_: Round, pgt_id: int) -> str:
+def _query_at(conn: Connection, round_: Round, pgt_id: int, copies: LakeCopies) -> str:
     """Over its upstreams as the reader sees them; over base tables alone where some moved in this round."""
     moved = plan.ancestors(round_.tables, pgt_id) & set(round_.numbers)
-    if moved or plan.has_diamond(round_.tables, pgt_id):
-        return whole_query(conn, round_.tables, pgt_id)
+    if moved or copies.queries or plan.has_diamond(round_.tables, pgt_id):
+        return whole_query(conn, round_.tables, pgt_id, copies.queries)
     return client.view_definition(conn, round_.tables[pgt_id].view_relid)
 
 
