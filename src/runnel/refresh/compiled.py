@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from psycopg import pq
 
-from runnel.algebra import Column, Output, Source, SqlType
+from runnel.algebra import Column, Output, Query, Source, SqlType
 from runnel.catalog import client
 from runnel.catalog.client import Dependency, StreamTable
 from runnel.catalog.connection import Connection
@@ -27,17 +27,27 @@ JOIN pg_catalog.pg_proc AS p ON p.oid = used.id
 _DEFAULT_COLLATION = 100
 
 
+Shape = tuple[object, ...]
+
+
 @dataclass(slots=True)
 class Programs:
-    """The compiled stream tables, by id and generation."""
+    """The compiled stream tables; one is compiled again where it was altered, or a relation's names changed."""
 
-    known: dict[tuple[int, int], Compiled] = field(default_factory=dict)
+    known: dict[int, tuple[Shape, Compiled]] = field(default_factory=dict)
 
     def get(self, conn: Connection, table: StreamTable) -> Compiled:
-        place = (table.pgt_id, table.generation)
-        if place not in self.known:
-            self.known[place] = compile_table(conn, table)
-        return self.known[place]
+        shape = _shape(table)
+        found = self.known.get(table.pgt_id)
+        if found is None or found[0] != shape:
+            found = self.known[table.pgt_id] = (shape, compile_table(conn, table))
+        return found[1]
+
+
+def _shape(table: StreamTable) -> Shape:
+    """All that a program's text is made from."""
+    relations = [(d.schema, d.name, d.columns) for d in table.dependencies]
+    return (table.generation, table.schema, table.name, table.columns, relations)
 
 
 def compile_table(conn: Connection, table: StreamTable) -> Compiled:
@@ -61,10 +71,14 @@ def compile_table(conn: Connection, table: StreamTable) -> Compiled:
 
 def _program(conn: Connection, table: StreamTable, target: Target):  # type: ignore[no-untyped-def]
     try:
-        query = read_query(_view(conn, table), lambda sql: describe(conn, sql))
-        return compile_query(query, target), None
+        return compile_query(query_of(conn, table), target), None
     except Unsupported as unsupported:
         return None, reason(table.query, unsupported)
+
+
+def query_of(conn: Connection, table: StreamTable) -> Query:
+    """Its query as algebra; Unsupported where the frontend cannot say it."""
+    return read_query(_view(conn, table), lambda sql: describe(conn, sql))
 
 
 def _view(conn: Connection, table: StreamTable) -> View:
