@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from runnel.catalog.client import load_stream_tables
+from runnel.catalog.connection import connect
+from runnel.refresh.scales import decimal_scales
 from runnel.subscribers import Published, Publisher
 
 
@@ -16,8 +19,14 @@ class LakeSinks:
 
     def publish(self, pgt_id: int) -> Published | None:
         if self._publisher is None:
-            self._publisher = Publisher(self.dsn)
+            self._publisher = Publisher(self.dsn, self._decimal_scales)
         return self._publisher.publish(pgt_id)
+
+    def _decimal_scales(self, pgt_id: int) -> dict[str, int]:
+        """Asked once, when a sink is made."""
+        with connect(self.dsn) as conn:
+            table = next((t for t in load_stream_tables(conn) if t.pgt_id == pgt_id), None)
+            return {} if table is None else decimal_scales(conn, table)
 
     def remove_dropped(self) -> None:
         """Removes the views of sinks whose stream table is gone or publishes no longer."""
