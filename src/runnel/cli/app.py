@@ -12,9 +12,11 @@ import runnel
 from runnel.cli import engine, stories, tables
 from runnel.cli.edge import guarded
 
+_HELP = "Keep SQL query results fresh, in PostgreSQL and in the lake, by computing only what changed."
+
 app = typer.Typer(
     name="runnel",
-    help="Keep SQL query results fresh, in PostgreSQL and in the lake, by computing only what changed.",
+    help=_HELP,
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -25,15 +27,20 @@ playbook = typer.Typer(help="Workflows of SQL steps on lakes.", no_args_is_help=
 app.add_typer(playbook, name="playbook")
 
 
-@app.callback()
-def root(
-    version: Annotated[
-        bool, typer.Option("--version", help="print the version and leave", is_eager=True)
-    ] = False,
-) -> None:
-    if version:
+def _show_version(wanted: bool) -> None:
+    if wanted:
         print(f"runnel {runnel.__version__}")
         raise typer.Exit
+
+
+@app.callback(help=_HELP)
+def root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="print the version and leave", is_eager=True, callback=_show_version),
+    ] = False,
+) -> None:
+    """What all verbs share; its help is the application's own."""
 
 
 _COMMANDS: tuple[Callable[..., None], ...] = (
