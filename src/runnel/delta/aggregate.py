@@ -144,7 +144,7 @@ class AggregateStage:
 
     def _update_result(self) -> str:
         target, result = self.target, self.target.result
-        old, new = _positions(target, "o"), _positions(target, "f")
+        old, new = _positions(target, "p.o"), _positions(target, "p.f")
         changed = f"record_image_ne(ROW({old}), ROW({new}))"
         sets = ", ".join(f"{quote(o.name)} = p.f{i}" for i, o in enumerate(target.outputs, 1))
         ctes = [
