@@ -131,9 +131,10 @@ def _lookup(item: Input, keys: list[list[Any]], limit: int, connections: Snapsho
 
 def _keys(delta: pa.Table, item: Input) -> list[list[Any]]:
     """The distinct key tuples of a delta, a list per key; a NULL joins nothing."""
-    names = [column.name for column in item.leaf.keys]
-    distinct = delta.select(names).drop_null().group_by(names).aggregate([])
-    return [distinct.column(name).to_pylist() for name in names]
+    # by position: one column may be compared with several
+    columns = {f"k{i}": delta.column(column.name) for i, column in enumerate(item.leaf.keys)}
+    distinct = pa.table(columns).drop_null().group_by(list(columns)).aggregate([])
+    return [distinct.column(name).to_pylist() for name in columns]
 
 
 def _table(read: Read, item: Input, limit: int, connections: Snapshots) -> pa.Table:

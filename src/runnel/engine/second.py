@@ -105,8 +105,9 @@ def _reading(reads: list[Read], schema: pa.Schema) -> Callable[[Batches], Iterat
 
 def _lookup(item: Input, by: Input, delta: DataFrame, parts: int) -> DataFrame:
     """Each executor asks for its slice of the keys, by the index where one is there."""
-    names = [column.name for column in by.leaf.keys]
-    keys = delta.select(*names).dropna().distinct().repartition(parts)
+    # by position: one column may be compared with several
+    named = [delta[column.name].alias(f"k{i}") for i, column in enumerate(by.leaf.keys)]
+    keys = delta.select(*named).dropna().distinct().repartition(parts)
     return keys.mapInArrow(_looking_up(item), _ddl(item))
 
 
