@@ -1,0 +1,1 @@
+"""Random histories, and PostgreSQL itself as the judge of what a stream table must hold."""
