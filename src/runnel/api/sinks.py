@@ -18,20 +18,24 @@ class LakeSinks:
     _publisher: Publisher | None = None
 
     def publish(self, pgt_id: int) -> Published | None:
+        return self._publishing().publish(pgt_id)
+
+    def remove_dropped(self) -> None:
+        """Takes out of the lake what belongs to sinks that are no more."""
+        self._publishing().remove_dropped()
+
+    def close(self) -> None:
+        if self._publisher is not None:
+            self._publisher.close()
+        self._publisher = None
+
+    def _publishing(self) -> Publisher:
         if self._publisher is None:
             self._publisher = Publisher(self.dsn, self._decimal_scales)
-        return self._publisher.publish(pgt_id)
+        return self._publisher
 
     def _decimal_scales(self, pgt_id: int) -> dict[str, int]:
         """Asked once, when a sink is made."""
         with connect(self.dsn) as conn:
             table = next((t for t in load_stream_tables(conn) if t.pgt_id == pgt_id), None)
             return {} if table is None else decimal_scales(conn, table)
-
-    def remove_dropped(self) -> None:
-        """Removes the views of sinks whose stream table is gone or publishes no longer."""
-
-    def close(self) -> None:
-        if self._publisher is not None:
-            self._publisher.close()
-        self._publisher = None
