@@ -53,16 +53,18 @@ class AggregateStage:
 
     def _result_index(self) -> list[Statement]:
         """The key of the result: unique as PostgreSQL's GROUP BY is, and located by hash where it is NULL."""
-        if not self.keys:
-            return []
-        shown = [self._shown_name(i) for i in range(1, len(self.keys) + 1)]
-        name, result = f"pgt_{self.target.pgt_id}", self.target.result
-        return [
-            Statement(
-                "key", f"CREATE UNIQUE INDEX {name}_key ON {result} ({', '.join(shown)}) NULLS NOT DISTINCT"
-            ),
-            Statement("key", f"CREATE INDEX {name}_hash ON {result} (({group_hash(shown)}))"),
-        ]
+        target = self.target
+        statements = [target.drop_index("key"), target.drop_index("hash")]
+        if self.keys:
+            shown = [self._shown_name(i) for i in range(1, len(self.keys) + 1)]
+            unique = f"({', '.join(shown)}) NULLS NOT DISTINCT"
+            statements += [
+                Statement("key", f"CREATE UNIQUE INDEX {target.index('key')} ON {target.result} {unique}"),
+                Statement(
+                    "key", f"CREATE INDEX {target.index('hash')} ON {target.result} (({group_hash(shown)}))"
+                ),
+            ]
+        return statements
 
     def _shown(self, key: int) -> int:
         return self.root.shown.index(key)

@@ -27,8 +27,8 @@ class BagStage:
 
     def setup(self) -> list[Statement]:
         names = [quote(output.name) for output in self.target.outputs]
-        index = f"CREATE INDEX pgt_{self.target.pgt_id}_hash ON {self.target.result} (({group_hash(names)}))"
-        return [Statement("key", index)]
+        index = f"CREATE INDEX {self.target.index('hash')} ON {self.target.result} (({group_hash(names)}))"
+        return [self.target.drop_index("key"), self.target.drop_index("hash"), Statement("key", index)]
 
     def rows(self) -> str:
         """The query's rows over the staged ones, each with its weight."""

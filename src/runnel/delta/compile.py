@@ -126,7 +126,7 @@ def _program(draft: Draft) -> DeltaProgram:
         combine_delta=combined[0],
         combine_full=combined[1],
         staged=draft.staged,
-        setup=(*log_setup(draft.target), _staged_table(draft), *draft.stage.setup()),
+        setup=(_staged_table(draft), *draft.stage.setup()),
         apply_delta=tuple(draft.stage.apply_delta()),
         apply_full=tuple(_fill(draft.target, draft.stage)),
     )

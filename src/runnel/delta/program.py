@@ -18,8 +18,20 @@ class Target:
     """The stream table that a program maintains."""
 
     pgt_id: int
-    result: str
+    schema: str
+    name: str
     outputs: tuple[Output, ...]
+
+    @property
+    def result(self) -> str:
+        return f"{quote(self.schema)}.{quote(self.name)}"
+
+    def index(self, purpose: str) -> str:
+        """The name of an index of ours on the result."""
+        return f"pgt_{self.pgt_id}_{purpose}"
+
+    def drop_index(self, purpose: str) -> Statement:
+        return Statement("key", f"DROP INDEX IF EXISTS {quote(self.schema)}.{self.index(purpose)}")
 
     @property
     def log(self) -> str:

@@ -39,15 +39,21 @@ def apply(conn: Connection, attempt: Attempt, lock_timeout_ms: int) -> None:
     with _transaction(conn, attempt):
         conn.execute(f"SET LOCAL lock_timeout = {lock_timeout_ms}".encode())
         enter_settings(conn, attempt.table, small=attempt.gear == "first")
+        _lock_result(conn, attempt)
         attempt.number = _fence(conn, attempt)
-        problem = client.check_result(conn, attempt.table.pgt_id)
-        if problem:
-            raise SchemaError(f"{attempt.name} cannot be written: {problem}")
         attempt.rows_out = run_statements(conn, attempt)
         _advance(conn, attempt)
         record(conn, attempt)
         reached("before-commit")
     reached("after-commit")
+
+
+def _lock_result(conn: Connection, attempt: Attempt) -> None:
+    """Nobody puts a trigger or an index of his own on the result while we write it; readers do not notice."""
+    conn.execute(f"LOCK TABLE {attempt.compiled.target.result} IN ROW EXCLUSIVE MODE".encode())
+    problem = client.check_result(conn, attempt.table.pgt_id)
+    if problem:
+        raise SchemaError(f"{attempt.name} cannot be written: {problem}")
 
 
 @contextmanager

@@ -99,7 +99,7 @@ def _view(conn: Connection, table: StreamTable) -> View:
 
 
 def target_of(table: StreamTable) -> Target:
-    return Target(table.pgt_id, relation_name(table.schema, table.name), _outputs(table))
+    return Target(table.pgt_id, table.schema or "", table.name or "", _outputs(table))
 
 
 def _outputs(table: StreamTable) -> tuple[Output, ...]:

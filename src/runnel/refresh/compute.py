@@ -51,6 +51,6 @@ def second_gear(spark: SparkSession, attempt: Attempt, dsn: str) -> None:
             attempt.staged = run_second(spark, job, dsn, table, run_id)
 
 
-def by_postgres(conn: Connection, attempt: Attempt, exported: str) -> None:
+def by_postgres(conn: Connection, attempt: Attempt, query: str, exported: str) -> None:
     with attempt.timed("compute"):
-        evaluate(conn, attempt, exported)
+        evaluate(conn, attempt, query, exported)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from runnel.catalog import client
 from runnel.catalog.client import StreamTable
@@ -10,16 +10,12 @@ from runnel.catalog.connection import Connection
 from runnel.frontend import expand
 from runnel.refresh import plan
 from runnel.refresh.apply import enter_settings
-from runnel.refresh.compiled import relation_name
 from runnel.refresh.model import Attempt
 
 
-def evaluate(conn: Connection, attempt: Attempt, exported: str) -> None:
-    """The view's rows at the exported snapshot, as the content that the apply puts in place."""
-    view = _view_name(conn, attempt.table)
-    attempt.content = stage_query(
-        conn, attempt.table, f"SELECT * FROM {view}", exported, attempt.refresh_id.hex
-    )
+def evaluate(conn: Connection, attempt: Attempt, query: str, exported: str) -> None:
+    """The query's rows at the exported snapshot, as the content that the apply puts in place."""
+    attempt.content = stage_query(conn, attempt.table, query, exported, attempt.refresh_id.hex)
 
 
 def stage_query(conn: Connection, table: StreamTable, query: str, exported: str, unique: str) -> str:
@@ -37,23 +33,22 @@ def stage_query(conn: Connection, table: StreamTable, query: str, exported: str,
     return name
 
 
-def whole_query(
-    conn: Connection, tables: Mapping[int, StreamTable], pgt_id: int, copies: Mapping[tuple[str, str], str]
+def query_at(
+    conn: Connection,
+    tables: Mapping[int, StreamTable],
+    pgt_id: int,
+    moved: Collection[int],
+    copies: Mapping[tuple[str, str], str],
 ) -> str:
-    """The query over base relations alone: every upstream replaced by its own query, every lake by its copy."""
+    """The query as it has to be read at S.
+
+    S does not see the upstreams that this round has moved: each is replaced by its own query, which at S is what
+    it holds now. Every lake table is replaced by its copy.
+    """
     table = tables[pgt_id]
     inner = dict(copies)
     for up in plan.upstreams(table):
-        inner[tables[up].schema or "", tables[up].name or ""] = whole_query(conn, tables, up, copies)
+        if up in moved:
+            inner[tables[up].schema or "", tables[up].name or ""] = query_at(conn, tables, up, moved, copies)
     definition = client.view_definition(conn, table.view_relid)
     return expand(definition, inner) if inner else definition
-
-
-def _view_name(conn: Connection, table: StreamTable) -> str:
-    row = conn.execute(
-        "SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
-        " WHERE c.oid = %s",
-        [table.view_relid],
-    ).fetchone()
-    assert row is not None
-    return relation_name(row[0], row[1])

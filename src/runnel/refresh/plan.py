@@ -54,6 +54,12 @@ def together(tables: Tables, wanted: Iterable[int]) -> set[int]:
     return chosen
 
 
+def readers_of(tables: Tables, chosen: set[int], relid: int) -> set[int]:
+    """The chosen ones that read a relation, directly or through others of the chosen."""
+    direct = {i for i in chosen if any(d.relid == relid for d in tables[i].dependencies)}
+    return direct | {i for i in chosen if ancestors(tables, i) & direct}
+
+
 def levels(tables: Tables, chosen: set[int]) -> list[list[int]]:
     """The chosen ones in levels: each only reads what stands in earlier ones, or is not chosen."""
     depth: dict[int, int] = {}

@@ -23,6 +23,14 @@ class OpenReader:
     exported: str
 
 
+class SourceLocked(TransientError):
+    """A source that somebody else holds, or that is gone: its readers cannot be refreshed just now."""
+
+    def __init__(self, relid: int, name: str, detail: str) -> None:
+        super().__init__(f"{name} is locked or gone", detail=detail)
+        self.relid = relid
+
+
 @contextmanager
 def open_reader(
     conn: Connection, tables: Iterable[StreamTable], lock_timeout_ms: int
@@ -31,8 +39,8 @@ def open_reader(
     conn.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
     try:
         conn.execute(f"SET LOCAL lock_timeout = {lock_timeout_ms}".encode())
-        for _, schema, name in sorted(_sources(tables)):
-            _lock(conn, schema, name)
+        for source in sorted(_sources(tables)):
+            _lock(conn, *source)
         row = conn.execute("SELECT pg_current_snapshot()::text, pg_export_snapshot()").fetchone()
         assert row is not None
         yield OpenReader(conn, row[0], row[1])
@@ -50,11 +58,9 @@ def _sources(tables: Iterable[StreamTable]) -> set[tuple[int, str, str]]:
     }
 
 
-def _lock(conn: Connection, schema: str, name: str) -> None:
+def _lock(conn: Connection, relid: int, schema: str, name: str) -> None:
     """The lock comes before the snapshot, which then sees a TRUNCATE either whole or not at all."""
     try:
         conn.execute(sql.SQL("LOCK TABLE {} IN ACCESS SHARE MODE").format(sql.Identifier(schema, name)))
     except (psycopg.errors.LockNotAvailable, psycopg.errors.UndefinedTable) as error:
-        raise TransientError(
-            f"{schema}.{name} is locked or gone", detail=str(error).splitlines()[0]
-        ) from error
+        raise SourceLocked(relid, f"{schema}.{name}", str(error).splitlines()[0]) from error

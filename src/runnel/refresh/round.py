@@ -7,6 +7,7 @@ second snapshot, pinned by its refresh number.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -22,11 +23,14 @@ from runnel.lake.spec import uuid7
 from runnel.refresh import apply as applying
 from runnel.refresh import compute, plan
 from runnel.refresh.compiled import Programs, target_of
+from runnel.refresh.full import query_at
 from runnel.refresh.lakes import Lakes
 from runnel.refresh.model import Attempt, Compiled, Options, Outcome, outcome_of, unchanged
 from runnel.refresh.points import reached
 from runnel.refresh.prepare import NothingToDo, Scene, prepare
-from runnel.refresh.reader import OpenReader, open_reader
+from runnel.refresh.reader import OpenReader, SourceLocked, open_reader
+
+_SHORT_WAIT_MS = 250
 
 
 @dataclass(slots=True)
@@ -52,13 +56,26 @@ class Refresher:
 
     def refresh(self, wanted: Iterable[int], *, full: bool = False) -> list[Outcome]:
         """One round for the wanted stream tables and whom they bring along."""
+        client.renew_captures(self.connection("control"))
         tables = {t.pgt_id: t for t in client.load_stream_tables(self.connection("control"))}
         present = [pgt_id for pgt_id in wanted if pgt_id in tables]
         chosen = plan.together(tables, present)
+        left_out: list[Outcome] = []
+        while True:
+            try:
+                return left_out + self._round(tables, chosen, set(present) if full else set())
+            except SourceLocked as error:
+                out = plan.readers_of(tables, chosen, error.relid)
+                chosen -= out
+                left_out += [dataclasses.replace(unchanged(tables[pgt_id]), error=error) for pgt_id in out]
+
+    def _round(self, tables: dict[int, StreamTable], chosen: set[int], full: set[int]) -> list[Outcome]:
+        """One that nobody else waits for may wait for a lock; one of many is left out of the round instead."""
+        timeout = self.options.lock_timeout_ms if len(chosen) == 1 else _SHORT_WAIT_MS
         locked = [tables[pgt_id] for pgt_id in chosen]
-        with open_reader(self.connection("reader"), locked, self.options.lock_timeout_ms) as reader:
+        with open_reader(self.connection("reader"), locked, timeout) as reader:
             reached("after-snapshot")
-            return Round(self, reader, chosen, set(present) if full else set()).run()
+            return Round(self, reader, set(chosen), full).run()
 
 
 @dataclass(slots=True)
@@ -152,7 +169,9 @@ class Round:
         self.outcomes.append(outcome_of(attempt))
 
     def _by_postgres(self, attempt: Attempt) -> None:
-        compute.by_postgres(self.refresher.connection("full"), attempt, self.reader.exported)
+        conn = self.refresher.connection("full")
+        query = query_at(conn, self.tables, attempt.table.pgt_id, self.numbers, {})
+        compute.by_postgres(conn, attempt, query, self.reader.exported)
 
     def _apply(self, attempt: Attempt) -> None:
         with attempt.timed("apply"):

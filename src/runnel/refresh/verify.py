@@ -17,7 +17,7 @@ from runnel.errors import TransientError, UserError
 from runnel.lake.spec import uuid7
 from runnel.refresh import plan
 from runnel.refresh.compiled import target_of
-from runnel.refresh.full import stage_query, whole_query
+from runnel.refresh.full import query_at, stage_query
 from runnel.refresh.lake_copy import LakeCopies, lake_copies
 from runnel.refresh.model import Outcome
 from runnel.refresh.reader import open_reader
@@ -83,17 +83,9 @@ def _verify_with(
                 f"{tables[pgt_id].qualified_name} has never been filled",
                 hint="resume it if it is suspended, and see pgtrickle.pgt_status() for the reason",
             )
-        query = _query_at(control, round_, pgt_id, copies)
+        query = query_at(control, round_.tables, pgt_id, round_.numbers, copies.queries)
         content = stage_query(refresher.connection("full"), table, query, reader.exported, uuid7().hex)
     return _compare(refresher.connection("apply"), table, content, number, outcome)
-
-
-def _query_at(conn: Connection, round_: Round, pgt_id: int, copies: LakeCopies) -> str:
-    """Over its upstreams as the reader sees them; over base tables alone where some moved in this round."""
-    moved = plan.ancestors(round_.tables, pgt_id) & set(round_.numbers)
-    if moved or copies.queries or plan.has_diamond(round_.tables, pgt_id):
-        return whole_query(conn, round_.tables, pgt_id, copies.queries)
-    return client.view_definition(conn, round_.tables[pgt_id].view_relid)
 
 
 def _compare(
