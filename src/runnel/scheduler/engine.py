@@ -99,4 +99,5 @@ class Engine:
         if not self._is_waiting:
             reason = error.message if isinstance(error, RunnelError) else str(error).splitlines()[0]
             self._tell(Event("waiting", f"the database is out of reach, waiting for it: {reason}"))
+            self.refresher.close()  # its connections are lost as well, and are opened again when needed
         self._is_waiting = True

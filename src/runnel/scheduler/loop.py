@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from uuid import UUID
 
+import psycopg
+
 from runnel.catalog import client, requests
 from runnel.catalog.client import StreamTable
 from runnel.catalog.connection import Connection
@@ -16,7 +18,7 @@ from runnel.catalog.requests import Request
 from runnel.errors import InternalError, RunnelError, TransientError
 from runnel.refresh import plan
 from runnel.refresh.model import Outcome
-from runnel.refresh.round import Refresher
+from runnel.refresh.round import Refresher, as_runnel_error
 from runnel.scheduler import due as deciding
 from runnel.scheduler.background import Publishing
 from runnel.scheduler.due import Memory
@@ -72,7 +74,7 @@ class Loop:
         now = time.monotonic()
         asked = self._listen(now)
         ready = deciding.due(self.tables, self.memories, now)
-        changed = self._idle.changed(self.conn, ready) if ready else set()
+        changed = self._changed(ready) if ready else set()
         for pgt_id in ready - changed:
             self.memories[pgt_id] = deciding.looked_at(self.tables[pgt_id], now)
         wanted = changed | self._families(asked)
@@ -85,6 +87,14 @@ class Loop:
         """Until the next one is due, but never so long that a request would have to wait."""
         now = time.monotonic()
         return max(0.001, min(_TICK, deciding.next_at(self.tables, self.memories, now) - now))
+
+    def _changed(self, ready: frozenset[int]) -> set[int]:
+        try:
+            return self._idle.changed(self.conn, ready)
+        except psycopg.ProgrammingError:
+            # a log or a lake went meanwhile, or may not be read any more: the round tells whose it is
+            self._shape = None
+            return set(ready)
 
     # what there is
 
@@ -104,7 +114,7 @@ class Loop:
 
     def _pulse(self, now: float) -> set[int]:
         if now >= self._captures_at:
-            client.renew_captures(self.conn)
+            self._renew_captures()
             self._captures_at = now + _CAPTURES
         row = self.conn.execute(_PULSE_QUERY, prepare=True).fetchone()
         assert row is not None
@@ -115,6 +125,14 @@ class Loop:
         if has_dropped_sinks:
             self.publishing.wake_for_dropped()
         return set(asked_by_row)
+
+    def _renew_captures(self) -> None:
+        try:
+            with self.conn.transaction():
+                self.conn.execute(f"SET LOCAL lock_timeout = {_SUSPECT_LOCK_TIMEOUT_MS}".encode())
+                client.renew_captures(self.conn)
+        except psycopg.errors.LockNotAvailable:
+            return  # somebody alters a stream table at this moment: the next time will do
 
     def _reload(self) -> None:
         with self.conn.transaction():
@@ -151,11 +169,11 @@ class Loop:
         """False where not even the reader could be opened: one source that is locked stops all of them."""
         try:
             outcomes = self.refresher.refresh(wanted)
-        except TransientError as error:
+        except (RunnelError, psycopg.Error) as error:
             self._require_database()
             if len(wanted) > 1:
                 return False
-            self._failed(next(iter(wanted)), error)
+            self._failed(next(iter(wanted)), as_runnel_error(error))
             return True
         for outcome in outcomes:
             self._finished(outcome, now)
