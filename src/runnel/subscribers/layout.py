@@ -95,6 +95,8 @@ def load_layout(conn: Connection, sink: Sink, scales: Mapping[str, int]) -> Layo
             first = next(iter(tables.values()))
             types = [column.type for column in first.columns]
             described = load_columns(conn, sink)
+            if [column.name for column in described] != [c.name for c in first.columns[: len(described)]]:
+                raise _remade(f"the columns of {sink.title} are not those of its table in the lake")
             columns = existing_columns(described, types[: len(described)])
         key = load_key(conn, sink)
         schema = next(iter(tables.values())).name.schema
@@ -168,16 +170,19 @@ def _tables(conn: Connection, catalog: LakeCatalog, sink: Sink, view: ViewDefini
     for role, uuid in table_ids(view).items():
         table = catalog.find_by_uuid(conn, uuid, at)
         if table is None:
-            raise SchemaError(
-                f"the lake table below the view {view.name} was dropped or replaced in the lake",
-                hint="make the sink anew: alter_stream_table(name, sink => 'none'), then sink => 'ducklake'",
-            )
+            raise _remade(f"the lake table below the view {view.name} was dropped or replaced in the lake")
         found[role] = table
     if tuple(found) != _ROLES[sink.mode]:
         raise SchemaError(
             f"the view {view.name} in the lake is of another sink mode", hint="it is removed first: try again"
         )
     return found
+
+
+def _remade(message: str) -> SchemaError:
+    return SchemaError(
+        message, hint="make the sink anew: alter_stream_table(name, sink => 'none'), then sink => 'ducklake'"
+    )
 
 
 def _tags(sink: Sink, tables: Mapping[str, Table]) -> tuple[tuple[str, str], ...]:

@@ -6,6 +6,7 @@ publisher killed at any moment leaves the lake as it was, or has published: the 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,9 +18,13 @@ import psycopg
 
 from runnel.catalog.connection import Connection, connect
 from runnel.catalog.install import package_version
-from runnel.errors import InternalError, RunnelError, TransientError
+from runnel.errors import RunnelError, TransientError
 from runnel.lake.commit import Commit, commit
+from runnel.subscribers import dropped
+from runnel.subscribers.checkpoint import Growth, make_checkpoint, measure_growth
+from runnel.subscribers.failures import CommitUnknownError, as_runnel_error
 from runnel.subscribers.layout import Layout, load_layout
+from runnel.subscribers.merge import MANY_FILES, Merger
 from runnel.subscribers.points import reached
 from runnel.subscribers.queries import run
 from runnel.subscribers.read import ArrowReader
@@ -27,6 +32,7 @@ from runnel.subscribers.sink import Sink, load_refreshes, load_sink
 from runnel.subscribers.steps import Files, Step, content_step, delta_steps, is_complete
 
 Scales = Callable[[int], Mapping[str, int]]
+_DRIVERS = (psycopg.Error, duckdb.Error, OSError)
 _MOST_AT_ONCE = 50  # snapshots under one claim, which other writers wait for
 
 
@@ -54,8 +60,17 @@ def no_scales(_pgt_id: int) -> Mapping[str, int]:
 
 
 @dataclass(slots=True)
+class _Known:
+    """What is remembered of a sink between publications."""
+
+    place: tuple[object, ...]
+    layout: Layout
+    growth: Growth | None  # of an append sink
+
+
+@dataclass(slots=True)
 class Publisher:
-    """Publishes the sinks of one database; holds its connections open. One thread at a time.
+    """Publishes the sinks of one database, one at a time; holds its connections open.
 
     `decimal_scales` tells, when a sink is made, which columns are sums of a numeric with a declared scale:
     PostgreSQL's type does not say so, and in the lake they are DECIMAL(38, scale).
@@ -64,9 +79,12 @@ class Publisher:
     dsn: str
     decimal_scales: Scales = no_scales
     lock_timeout_ms: int = 5_000
+    merges_files: bool = True
     _conn: Connection | None = None
     _reader: ArrowReader | None = None
-    _layouts: dict[int, tuple[tuple[object, ...], Layout]] = field(default_factory=dict)
+    _known: dict[int, _Known] = field(default_factory=dict)
+    _mergers: dict[str, Merger] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def publish(self, pgt_id: int) -> Published | None:
         """Brings one sink up to the newest refresh; None where there is nothing to do.
@@ -74,20 +92,37 @@ class Publisher:
         A failure is recorded in pgt_sinks.last_error and raised; nothing was published then.
         """
         try:
-            found: Published | None = None
-            while (more := self._publish(pgt_id)) is not None:
-                found = more if found is None else _joined(found, more)
-            return found
-        except (RunnelError, psycopg.Error, duckdb.Error, OSError) as error:
+            with self._lock:
+                found: Published | None = None
+                while (more := self._publish(pgt_id)) is not None:
+                    found = more if found is None else _joined(found, more)
+                if found is not None:
+                    self._keep(pgt_id)
+                return found
+        except (RunnelError, *_DRIVERS) as error:
             known = as_runnel_error(error)
-            self._layouts.pop(pgt_id, None)
+            self._known.pop(pgt_id, None)
             self._record(pgt_id, known)
             raise known from error
+
+    def checkpoint(self, pgt_id: int) -> int | None:
+        """Moves the base of an append sink to the newest refresh; the snapshot, None where there is none to move."""
+        self.publish(pgt_id)
+        with self._lock:
+            return self._checkpoint(pgt_id)
+
+    def remove_dropped(self) -> int:
+        """Takes the views and tables of sinks that are no more out of the lake; how many there were."""
+        with self._lock:
+            return dropped.remove_dropped(self._connection(), self.lock_timeout_ms)
 
     def close(self) -> None:
         for connection in (self._conn, self._reader):
             if connection is not None:
                 connection.close()
+        for merger in self._mergers.values():
+            merger.close()
+        self._mergers.clear()
         self._conn = self._reader = None
 
     def _publish(self, pgt_id: int) -> Published | None:
@@ -97,27 +132,33 @@ class Publisher:
             sink = load_sink(self._connection(), pgt_id)
             if sink is None or not sink.is_populated or sink.published == sink.refresh_number:
                 return None
-            layout = self._layout(sink)
-        files = Files(layout)
+            if sink.published == 0:  # what bore its name before makes room
+                dropped.remove_dropped(self._connection(), self.lock_timeout_ms)
+            known = self._lookup(sink)
+        files = Files(known.layout)
         try:
             upto, steps = self._prepare(sink, files, phases)
             reached("after-upload")
             with _timed(phases, "commit"):
-                snapshots = self._commit(sink, layout, upto, steps)
-        except _CommitUnknownError as unknown:
+                snapshots = self._commit(sink, known.layout, upto, steps)
+        except CommitUnknownError as unknown:
             raise as_runnel_error(unknown.cause) from unknown.cause
         except BaseException:
             files.remove()
             raise
         reached("after-publication")
-        if layout.creation():
-            self._layouts.pop(pgt_id, None)
+        if known.layout.creation():
+            self._known.pop(pgt_id, None)
+        elif known.growth is not None:
+            for snapshot in snapshots:
+                known.growth.append(snapshot.rows)
         return Published(pgt_id, sink.title, upto, snapshots, phases)
 
     def _prepare(self, sink: Sink, files: Files, phases: dict[str, float]) -> tuple[int, list[Step]]:
         """Reads what waits and writes its files."""
         upto = min(sink.refresh_number, sink.published + _MOST_AT_ONCE)
-        if sink.mode == "append" and sink.published < upto and not files.layout.is_reshaped:
+        has_log = files.layout.is_new if sink.published == 0 else not files.layout.is_reshaped
+        if sink.mode == "append" and sink.published < upto and has_log:
             with _timed(phases, "read"):
                 refreshes = load_refreshes(self._connection(), sink, upto)
                 delta = self._arrow().delta(sink, files.layout.columns, sink.published, upto)
@@ -138,6 +179,40 @@ class Publisher:
         with _timed(phases, "write"):
             return number, [content_step(files, newest, rows)]
 
+    def _keep(self, pgt_id: int) -> None:
+        """After a publication: what keeps the view fast, now and then. Its failure fails nothing."""
+        known = self._known.get(pgt_id)
+        if known is None or known.growth is None:
+            return
+        if known.growth.needs_checkpoint:
+            try:
+                self._checkpoint(pgt_id)
+            except TransientError:
+                pass  # the next publication tries again
+            except (RunnelError, *_DRIVERS) as error:
+                known.growth.reset(known.growth.base_rows)  # not at once again
+                self._record(pgt_id, as_runnel_error(error))
+        if known.growth.log_files >= MANY_FILES and self.merges_files:
+            known.growth.log_files = 0
+            self._merge(known.layout)
+
+    def _checkpoint(self, pgt_id: int) -> int | None:
+        sink = load_sink(self._connection(), pgt_id)
+        if sink is None or sink.mode != "append" or sink.published == 0:
+            return None
+        known = self._lookup(sink)
+        snapshot_id, rows = make_checkpoint(
+            self._connection(), self._arrow(), sink, known.layout, self.lock_timeout_ms
+        )
+        if known.growth is not None:
+            known.growth.reset(rows)
+        return snapshot_id
+
+    def _merge(self, layout: Layout) -> None:
+        schema = layout.catalog.schema
+        merger = self._mergers.setdefault(schema, Merger(self.dsn, schema))
+        merger.start(layout.tables["log"].name)
+
     def _commit(
         self, sink: Sink, layout: Layout, upto: int, steps: list[Step]
     ) -> tuple[PublishedSnapshot, ...]:
@@ -154,7 +229,7 @@ class Publisher:
             return snapshots
         except psycopg.Error as error:
             if is_done:
-                raise _CommitUnknownError(error) from error
+                raise CommitUnknownError(error) from error
             raise
 
     def _snapshot(self, conn: Connection, sink: Sink, layout: Layout, step: Step) -> PublishedSnapshot:
@@ -181,14 +256,16 @@ class Publisher:
         )
         return PublishedSnapshot(made.snapshot_id, refresh.number, refresh.refresh_id, step.rows)
 
-    def _layout(self, sink: Sink) -> Layout:
+    def _lookup(self, sink: Sink) -> _Known:
         """Read once, and again when the stream table was altered or renamed."""
         place = (sink.generation, sink.schema, sink.name, sink.relid, sink.mode, sink.lake_schema)
-        known = self._layouts.get(sink.pgt_id)
-        if known is None or known[0] != place:
-            layout = load_layout(self._connection(), sink, self.decimal_scales(sink.pgt_id))
-            self._layouts[sink.pgt_id] = known = (place, layout)
-        return known[1]
+        known = self._known.get(sink.pgt_id)
+        if known is None or known.place != place:
+            conn = self._connection()
+            layout = load_layout(conn, sink, self.decimal_scales(sink.pgt_id))
+            growth = measure_growth(conn, layout) if sink.mode == "append" else None
+            self._known[sink.pgt_id] = known = _Known(place, layout, growth)
+        return known
 
     def _record(self, pgt_id: int, error: RunnelError) -> None:
         try:
@@ -207,25 +284,6 @@ class Publisher:
         if self._reader is None:
             self._reader = ArrowReader(self.dsn)
         return self._reader
-
-
-class _CommitUnknownError(Exception):
-    """The connection was lost at COMMIT: the files may be in the lake, and must stay."""
-
-    def __init__(self, cause: psycopg.Error) -> None:
-        super().__init__(str(cause))
-        self.cause = cause
-
-
-def as_runnel_error(error: Exception) -> RunnelError:
-    if isinstance(error, RunnelError):
-        return error
-    first = str(error).splitlines()[0] if str(error) else type(error).__name__
-    if isinstance(error, psycopg.errors.LockNotAvailable | psycopg.errors.DeadlockDetected):
-        return TransientError("the sink or the lake is locked by someone else", detail=first)
-    if isinstance(error, psycopg.OperationalError | OSError):
-        return TransientError("the sink could not be published", detail=first)
-    return InternalError("the sink could not be published", detail=f"{type(error).__name__}: {first}")
 
 
 def _changed_nothing(sink: Sink, waiting: list) -> bool:  # type: ignore[type-arg]

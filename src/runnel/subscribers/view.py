@@ -37,14 +37,15 @@ def append_view(columns: Sequence[SinkColumn], key: Sequence[str], log: TableNam
 
 
 def _events(columns: Sequence[SinkColumn], log: TableName, base: TableName) -> str:
+    """The base is read once; the number in it is a filter which lets the scan of the log skip older files."""
     fields = ", ".join(f"{quote_name(column.name)} AS c{i}" for i, column in enumerate(columns, 1))
     shape = f"SELECT {fields}, {WEIGHT} AS w, {REFRESH} AS n"
-    newest = f"(SELECT coalesce(max({REFRESH}), 0) FROM {table_reference(base)})"
     return (
-        "WITH events AS (\n"
-        f"  {shape} FROM {table_reference(base)} WHERE {WEIGHT} <> 0\n"
+        f"WITH base AS MATERIALIZED ({shape} FROM {table_reference(base)}),\n"
+        "events AS (\n"
+        "  FROM base WHERE w <> 0\n"
         "  UNION ALL\n"
-        f"  {shape} FROM {table_reference(log)} WHERE {REFRESH} > {newest}\n"
+        f"  {shape} FROM {table_reference(log)} WHERE {REFRESH} > (SELECT coalesce(max(n), 0) FROM base)\n"
         ")"
     )
 
