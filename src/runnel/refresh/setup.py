@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from psycopg import sql
+
 from runnel.catalog.connection import Connection
 from runnel.delta import Statement, log_setup
 from runnel.refresh.model import Compiled
@@ -15,7 +17,12 @@ def ensure_setup(conn: Connection, compiled: Compiled, lock_timeout_ms: int) -> 
         if not _exists(conn, compiled.target.log):
             _run(conn, log_setup(compiled.target))
         if compiled.program is not None and not _exists(conn, compiled.target.staged):
-            _run(conn, compiled.program.setup)
+            setup = compiled.program.setup
+            _run(conn, tuple(each for each in setup if each.purpose != "key"))
+            # only its owner may index a table
+            conn.execute(sql.SQL("SET LOCAL ROLE {}").format(sql.Identifier(compiled.table.owner)))
+            _run(conn, tuple(each for each in setup if each.purpose == "key"))
+            conn.execute("RESET ROLE")
 
 
 def _exists(conn: Connection, name: str) -> bool:

@@ -87,6 +87,9 @@ def world(
     admin.execute(f"CREATE SCHEMA app AUTHORIZATION {alice.info.user}".encode())
     admin.execute(f"CREATE SCHEMA evil AUTHORIZATION {mallory.info.user}".encode())
     alice.execute(ORDERS.encode())
+    for role in (alice, mallory):  # to act for them in one thing, not to have their rights
+        inherit = " WITH INHERIT FALSE"
+        admin.execute(f"GRANT {role.info.user} TO {engine.info.user}{inherit}".encode())
     alice.execute(f"GRANT USAGE ON SCHEMA app TO {engine.info.user}".encode())
     alice.execute(f"GRANT SELECT, TRIGGER ON app.orders TO {engine.info.user}".encode())
     mallory.execute(f"GRANT USAGE ON SCHEMA evil TO {engine.info.user}".encode())

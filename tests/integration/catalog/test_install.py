@@ -68,6 +68,15 @@ def test_missing_grants_are_lines_to_type(world: World) -> None:
     assert missing_grants(world.engine_dsn) == []
 
 
+def test_the_engine_acts_for_the_owner_of_a_stream_table(world: World) -> None:
+    role, alice = world.engine.info.user, world.alice.info.user
+    world.admin.execute(f"REVOKE {alice} FROM {role}".encode())
+    assert missing_grants(world.engine_dsn) == [f"GRANT {alice} TO {role};"]
+    with pytest.raises(psycopg.Error, match="may not act for") as caught:
+        create(world.alice, "ids", "SELECT id FROM orders")
+    assert caught.value.diag.message_hint == f"GRANT {alice} TO {role};"
+
+
 def test_connections_fail_without_a_secret(world: World) -> None:
     with pytest.raises(TransientError) as unreachable:
         install("host=127.0.0.1 port=1 dbname=x user=y password=s3cret connect_timeout=2")
