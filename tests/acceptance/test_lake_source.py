@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import psycopg
+import pyarrow as pa
 import pytest
 
 from runnel.lake import duck
@@ -136,9 +136,7 @@ def test_a_lake_table_joins_a_table_of_postgresql(shop: Shop) -> None:
         shop.agree("by_name", query.format(events="lake.events", products="products"))
 
 
-def _arrow(conn: psycopg.Connection[Any]) -> duckdb.DuckDBPyRelation:
-    import pyarrow as pa
-
+def _arrow(conn: psycopg.Connection[Any]) -> pa.Table:
     rows = conn.execute("SELECT id, name FROM products").fetchall()
     return pa.table({"id": [row[0] for row in rows], "name": [row[1] for row in rows]})
 

@@ -181,7 +181,7 @@ class _AggregateReader:
         )
 
     def _has_having(self) -> bool:
-        return self._reader.select.HasField("having_clause")
+        return bool(self._reader.select.HasField("having_clause"))
 
     def _final(self, node: Node) -> Node:
         final = tree.rewrite(node, self._replace)
