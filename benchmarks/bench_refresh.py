@@ -20,6 +20,8 @@ from setting import (
     setting,
 )
 
+from runnel.refresh.model import Outcome
+
 _EMPTY, _REFRESH, _VIEW = "empty Spark job", "refresh", "REFRESH MATERIALIZED VIEW"
 
 
