@@ -16,7 +16,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from runnel.demos.report import Finding, Report
+from runnel.demos.report import Report
 from runnel.demos.tally import Tally
 
 _PIPE_WIDTH = 110

@@ -47,7 +47,7 @@ def run(
             story = _Story(display, stack, folder, seconds, rate)
             report = story.tell(before_comparing or (lambda _: None))
     except KeyboardInterrupt:
-        print("\nended; everything that was started has stopped", file=sys.stderr)
+        print("ended; everything that was started has stopped", file=sys.stderr)
         return 130
     if as_json:
         print(report.to_json())
@@ -204,6 +204,7 @@ def _interruptible() -> Iterator[None]:
     def end(_number: int, _frame: FrameType | None) -> None:
         for number in previous:
             signal.signal(number, signal.SIG_IGN)
+        print("\nending …", file=sys.stderr, flush=True)
         raise KeyboardInterrupt
 
     previous = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
