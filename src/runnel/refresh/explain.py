@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 from runnel.algebra import Leaf
 from runnel.catalog.client import Dependency, StreamTable
-from runnel.delta import DeltaProgram, Statement
+from runnel.delta import DeltaProgram, Gear, Statement
 from runnel.refresh.model import Compiled
 from runnel.relations import PostgresRead, PostgresTable, Reader, StreamRelation
 
 _NOWHERE = Reader("", "")
 
 
-def explain(compiled: Compiled) -> str:
-    """The whole program of a stream table, or why it has none."""
+def explain(compiled: Compiled, gear: Gear = "first") -> str:
+    """The whole program of a stream table as a gear runs it, or why it has none."""
     table, program = compiled.table, compiled.program
     mode = "FULL" if compiled.reason else "DIFFERENTIAL"
     lines = [f"stream table {table.qualified_name}: {mode}"]
@@ -23,11 +23,11 @@ def explain(compiled: Compiled) -> str:
     if program is None:
         lines.append("PostgreSQL evaluates the whole query at each refresh and applies the difference")
         return "\n".join(lines) + "\n"
-    lines += [line for part in _parts(table, program) for line in part]
+    lines += [line for part in _parts(table, program, gear) for line in part]
     return "\n".join(lines) + "\n"
 
 
-def _parts(table: StreamTable, program: DeltaProgram) -> Iterator[list[str]]:
+def _parts(table: StreamTable, program: DeltaProgram, gear: Gear) -> Iterator[list[str]]:
     for index, leaf in enumerate(program.leaves):
         yield _leaf(table, leaf, index)
     for lookup in program.lookups:
@@ -37,8 +37,13 @@ def _parts(table: StreamTable, program: DeltaProgram) -> Iterator[list[str]]:
         ]
     yield ["", "-- combine Δ (DuckDB in a task, or Spark SQL)", program.combine_delta]
     yield ["", "-- combine all rows (Spark SQL)", program.combine_full]
-    yield from (_statement("apply Δ", program, statement) for statement in program.apply_delta)
-    yield from (_statement("apply all rows", program, statement) for statement in program.apply_full)
+    yield from (
+        _statement("apply Δ", program.render(statement, gear), statement) for statement in program.apply_delta
+    )
+    yield from (
+        _statement("apply all rows", program.render(statement, gear), statement)
+        for statement in program.apply_full
+    )
 
 
 def _leaf(table: StreamTable, leaf: Leaf, index: int) -> list[str]:
@@ -71,5 +76,5 @@ def _relation(dependency: Dependency):  # type: ignore[no-untyped-def]
     return None
 
 
-def _statement(title: str, program: DeltaProgram, statement: Statement) -> list[str]:
-    return ["", f"-- {title}: {statement.purpose}", program.render(statement, "first")]
+def _statement(title: str, sql: str, statement: Statement) -> list[str]:
+    return ["", f"-- {title}: {statement.purpose}", sql]
