@@ -47,6 +47,11 @@ class SqlType:
         return self.base in _PLAIN
 
     @property
+    def is_wide(self) -> bool:
+        """A value may be too wide for a btree entry."""
+        return self.base in _TEXTS or self.text == "numeric"
+
+    @property
     def decimal_scale(self) -> int | None:
         """The declared scale of a numeric whose weighted sums are exact in decimal(38)."""
         if not self.is_numeric or len(self.modifiers) != 2:

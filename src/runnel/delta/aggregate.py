@@ -13,7 +13,15 @@ from dataclasses import dataclass
 
 from runnel.algebra import Aggregate
 from runnel.delta.inputs import added_up
-from runnel.delta.measures import Measure, group_hash, same_group, value
+from runnel.delta.measures import (
+    Measure,
+    group_hash,
+    indexed_in_order,
+    same_group,
+    same_value,
+    value,
+    value_hash,
+)
 from runnel.delta.program import NUMBER, Statement, Target, columns, quote
 from runnel.delta.text import with_query
 
@@ -44,26 +52,25 @@ class AggregateStage:
     # setup
 
     def setup(self) -> list[Statement]:
-        statements = [*_table(self.target.state, self.state_columns, "h")]
+        statements = [*_table(self.target.state, self.state_columns, "(h)")]
         keys = [column for column in self.state_columns if column[0] in self.keys]
         for measure in self.parts:
             fields = [("h", "bigint"), *keys, ("v", measure.multiset_type), ("n", "bigint")]
-            statements += _table(self.multiset(measure), fields, "h, v")
+            statements += _table(self.multiset(measure), fields, *_multiset_indexes(measure))
         return [Statement("state", sql) for sql in statements] + self._result_index()
 
     def _result_index(self) -> list[Statement]:
-        """The key of the result: unique as PostgreSQL's GROUP BY is, and located by hash where it is NULL."""
+        """The key of the result: located by hash, and unique as GROUP BY is where an index can hold it."""
         target = self.target
         statements = [target.drop_index("key"), target.drop_index("hash")]
         if self.keys:
             shown = [self._shown_name(i) for i in range(1, len(self.keys) + 1)]
-            unique = f"({', '.join(shown)}) NULLS NOT DISTINCT"
-            statements += [
-                Statement("key", f"CREATE UNIQUE INDEX {target.index('key')} ON {target.result} {unique}"),
-                Statement(
-                    "key", f"CREATE INDEX {target.index('hash')} ON {target.result} (({group_hash(shown)}))"
-                ),
-            ]
+            hashed = f"CREATE INDEX {target.index('hash')} ON {target.result} (({group_hash(shown)}))"
+            statements.append(Statement("key", hashed))
+            if not any(key.type.is_wide for key in self.root.keys):
+                unique = f"({', '.join(shown)}) NULLS NOT DISTINCT"
+                create = f"CREATE UNIQUE INDEX {target.index('key')} ON {target.result} {unique}"
+                statements.append(Statement("key", create))
         return statements
 
     def _shown(self, key: int) -> int:
@@ -89,7 +96,7 @@ class AggregateStage:
     def _update_multiset(self, measure: Measure) -> list[tuple[str, str]]:
         p, table = measure.part, self.multiset(measure)
         keys = ", ".join(f"v.{name}" for name in ["h", *self.keys, "v", "n"])
-        match_ = f"{same_group('m', 'v', len(self.keys))} AND m.v = v.v"
+        match_ = f"{same_group('m', 'v', len(self.keys))} AND {same_value(measure, 'm', 'v')}"
         names = ", ".join(["h", *self.keys, "v", "n"])
         return [
             (
@@ -252,6 +259,13 @@ def renamed(target: Target, prefix: str) -> str:
     return ", ".join(f"{prefix}{quote(o.name)} AS c{i}" for i, o in enumerate(target.outputs, 1))
 
 
-def _table(name: str, fields: list[tuple[str, str]], index: str) -> list[str]:
+def _multiset_indexes(measure: Measure) -> list[str]:
+    if not measure.is_wide:
+        return ["(h, v)"]
+    ordered = [f"(h, v) WHERE {indexed_in_order('v')}"] if measure.kind == "extreme" else []
+    return [f"(h, ({value_hash('v')}))", *ordered]
+
+
+def _table(name: str, fields: list[tuple[str, str]], *indexes: str) -> list[str]:
     columns_ = ", ".join(f"{column} {type_}" for column, type_ in fields)
-    return [f"CREATE TABLE {name} ({columns_})", f"CREATE INDEX ON {name} ({index})"]
+    return [f"CREATE TABLE {name} ({columns_})", *(f"CREATE INDEX ON {name} {index}" for index in indexes)]

@@ -20,6 +20,9 @@ Kind = Literal["rows", "count", "integer", "decimal", "numeric", "extreme", "dis
 # The classes of a numeric value in its multiset: a scale, or one of the values that are no number.
 _NAN, _INFINITY, _MINUS_INFINITY = -1, -2, -3
 
+# Bytes of text; a btree entry has room for 2,704 with everything else in it.
+_SHORT = 2_000
+
 
 @dataclass(frozen=True, slots=True)
 class Measure:
@@ -42,6 +45,11 @@ class Measure:
     @property
     def sums(self) -> bool:
         return self.kind in ("integer", "decimal", "numeric")
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether values of the multiset may be too wide for an index."""
+        return self.kind in ("extreme", "distinct") and self.argument_type.is_wide
 
     @property
     def state_columns(self) -> tuple[tuple[str, str], ...]:
@@ -127,7 +135,28 @@ def _sum_or_average(measure: Measure, total: str, exact: str, count: str) -> str
 
 def _extreme(measure: Measure, multiset: str, keys: int) -> str:
     direction = "DESC" if measure.call.function == "max" else "ASC"
-    return f"(SELECT m.v FROM {multiset} AS m WHERE {same_group('m', 's', keys)} ORDER BY m.v {direction} LIMIT 1)"
+    among = f"SELECT m.v FROM {multiset} AS m WHERE {same_group('m', 's', keys)}"
+    first = f"ORDER BY m.v {direction} LIMIT 1"
+    if not measure.is_wide:
+        return f"({among} {first})"
+    short = indexed_in_order("m.v")
+    either = f"({among} AND {short} {first}) UNION ALL ({among} AND NOT {short} {first})"
+    return f"(SELECT m.v FROM ({either}) AS m {first})"
+
+
+def indexed_in_order(value_sql: str) -> str:
+    """Whether a wide value is short enough for an entry of an ordered index, which holds only those."""
+    return f"octet_length({value_sql}::text) <= {_SHORT}"
+
+
+def same_value(measure: Measure, left: str, right: str) -> str:
+    """Equal values of a multiset; a wide one is found by its hash."""
+    same = f"{left}.v = {right}.v"
+    return f"{value_hash(f'{left}.v')} = {value_hash(f'{right}.v')} AND {same}" if measure.is_wide else same
+
+
+def value_hash(value_sql: str) -> str:
+    return f"hash_record_extended(ROW({value_sql}), 0)"
 
 
 def _undeclared(measure: Measure, multiset: str, keys: int, total: str, count: str) -> str:
