@@ -36,6 +36,12 @@ class Difference:
         return "\n".join(lines)
 
 
+def _short(row: Row) -> Row:
+    return tuple(
+        value if value is None or len(value) < 60 else f"{value[:50]}… ({len(value)})" for value in row
+    )
+
+
 def difference(conn: psycopg.Connection[Any], result: sql.Composable, query: sql.Composable) -> Difference:
     """How `result` (a relation) differs from `query` (a SELECT), both read now, by PostgreSQL."""
     fields, floats = _comparable(conn, query)
