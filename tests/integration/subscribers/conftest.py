@@ -90,6 +90,10 @@ class House:
         rows = self.judge.execute(f"SELECT COLUMNS(*)::VARCHAR FROM {name}{version}").fetchall()
         return Counter(rows)
 
+    def tables(self) -> list[str]:
+        rows = self.judge.execute("SELECT table_name FROM duckdb_tables() WHERE NOT internal ORDER BY 1")
+        return [name for (name,) in rows.fetchall()]
+
     def snapshots(self) -> list[Mapping[str, Any]]:
         found = self.judge.execute("FROM ducklake_snapshots('lake') ORDER BY snapshot_id")
         names = [column[0] for column in found.description]
