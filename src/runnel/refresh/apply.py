@@ -79,13 +79,12 @@ def _transaction(conn: Connection, attempt: Attempt) -> Iterator[None]:
 
 def enter_settings(conn: Connection, table: StreamTable, *, small: bool) -> None:
     """The session settings of the stream table's creation, and a fixed path: our text is qualified."""
-    settings = {**table.settings, "search_path": "pg_catalog"}
-    for name, value in settings.items():
-        conn.execute("SELECT set_config(%s, %s, true)", [name, value])
-    conn.execute("SET LOCAL jit = off")
+    settings = {**table.settings, "search_path": "pg_catalog", "jit": "off"}
     if small:
         # A delta is small: indexes, whatever the planner believes of tables that it has not analysed.
-        conn.execute("SET LOCAL enable_seqscan = off")
+        settings["enable_seqscan"] = "off"
+    calls = ", ".join(["set_config(%s, %s, true)"] * len(settings))
+    conn.execute(f"SELECT {calls}".encode(), [text for pair in settings.items() for text in pair])
 
 
 def _fence(conn: Connection, attempt: Attempt) -> int:

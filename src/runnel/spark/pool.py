@@ -95,9 +95,15 @@ def snapshots() -> Iterator[Snapshots]:
 
 
 def _apply(connection: dbapi.Connection, settings: Mapping[str, str]) -> None:
-    for name, value in {**settings, "search_path": "pg_catalog"}.items():
-        literal = value.replace("'", "''")
-        _execute(connection, f"SELECT set_config('{name}', '{literal}', true)")
+    calls = [
+        f"set_config({_literal(name)}, {_literal(value)}, true)"
+        for name, value in {**settings, "search_path": "pg_catalog"}.items()
+    ]
+    _execute(connection, f"SELECT {', '.join(calls)}")
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
 
 
 def _execute(connection: dbapi.Connection, sql: str) -> None:
