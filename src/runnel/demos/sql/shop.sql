@@ -39,11 +39,17 @@ SELECT format('SKU-%s', lpad(i::text, 4, '0')), format('Product %s', i),
 FROM generate_series(1, 100) AS i;
 
 INSERT INTO orders (customer_id, product_id, quantity, total_usd, status, ordered_at, region)
-SELECT 1 + i * 7919 % 500, p.id, 1 + i % 3, p.price_usd * (1 + i % 3),
-       (ARRAY['shipped', 'shipped', 'shipped', 'pending', 'cancelled'])[1 + i % 5],
+SELECT 1 + r.customer % 500, p.id, 1 + r.quantity % 3, p.price_usd * (1 + r.quantity % 3),
+       (ARRAY['shipped', 'shipped', 'shipped', 'pending', 'cancelled'])[1 + r.status % 5],
        now() - i * interval '2 minutes',
-       (ARRAY['north', 'south', 'east', 'west', NULL])[1 + i * 31 % 5]
+       (ARRAY['north', 'south', 'east', 'west', NULL])[1 + r.region % 5]
 FROM generate_series(1, 10000) AS i
-JOIN products AS p ON p.id = 1 + i * 104729 % 100;
+CROSS JOIN LATERAL (
+    -- the same shop at every run: drawn by a hash, not by chance
+    SELECT hashint4(i) & 65535 AS customer, hashint4(i + 100000) & 65535 AS product,
+           hashint4(i + 200000) & 65535 AS quantity, hashint4(i + 300000) & 65535 AS status,
+           hashint4(i + 400000) & 65535 AS region
+) AS r
+JOIN products AS p ON p.id = 1 + r.product % 100;
 
 ANALYZE;
