@@ -53,12 +53,17 @@ def _events(columns: Sequence[SinkColumn], log: TableName, base: TableName) -> s
 def _last_of_each(columns: Sequence[SinkColumn], key: Sequence[str]) -> str:
     """Of one refresh's events for a key the insert counts: an update is a delete and an insert.
 
-    A struct is never NULL, as an argument of arg_max has to be; GROUP BY takes NULLs for equal.
+    A struct is never NULL, as an argument of arg_max has to be; GROUP BY takes NULLs for equal. Floats are packed
+    as text, which brings them back exactly: within a struct arg_max makes 0.0 of -0.0.
     """
     positions = {column.name: i for i, column in enumerate(columns, 1)}
     group = ", ".join(f"c{positions[name]}" for name in key)
-    packed = ", ".join([*(f"c{i} := c{i}" for i in positions.values()), "w := w"])
-    names = ", ".join(f"last.c{i} AS {quote_name(column.name)}" for i, column in enumerate(columns, 1))
+    fields, shown = [], []
+    for i, column in enumerate(columns, 1):
+        type_ = column.lake.duckdb
+        fields.append(f"c{i} := c{i}{'::VARCHAR' if type_ in _FLOATS else ''}")
+        shown.append(f"last.c{i}{f'::{type_}' if type_ in _FLOATS else ''} AS {quote_name(column.name)}")
+    packed, names = ", ".join([*fields, "w := w"]), ", ".join(shown)
     return (
         f"SELECT {names}\n"
         f"FROM (SELECT arg_max(struct_pack({packed}), 2 * n + (w > 0)::BIGINT) AS last"
