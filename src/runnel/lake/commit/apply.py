@@ -31,7 +31,7 @@ def apply(claim: Claim, change: Change) -> None:
         case CreateSchema():
             _create_schema(claim, change)
         case CreateTable():
-            _create_table(claim, change.table)
+            _create_table(claim, change)
         case Append():
             add_files(claim, _current(claim, change.table), change.files)
         case Overwrite():
@@ -77,7 +77,8 @@ def _create_schema(claim: Claim, change: CreateSchema) -> None:
     claim.is_schema_change = True
 
 
-def _create_table(claim: Claim, table: Table) -> None:
+def _create_table(claim: Claim, change: CreateTable) -> None:
+    table = change.table
     schema_id = _free_name(claim, table.name)
     table_id = claim.ids.catalog_id()
     claim.is_schema_change = True
@@ -104,7 +105,8 @@ def _create_table(claim: Claim, table: Table) -> None:
         default_types=["" if column.children else "literal" for column in columns],
     )
     claim.run("schema_version", schema_version=claim.schema_version, table_id=table_id)
-    _register_inlined(claim, table_id, table.columns)
+    if change.holds_inlined:
+        _register_inlined(claim, table_id, table.columns)
     claim.log("created_table", (table.name.schema, table.name.name))
 
 

@@ -16,9 +16,13 @@ class CreateSchema:
 
 @dataclass(frozen=True, slots=True)
 class CreateTable:
-    """Creates what `LakeCatalog.new_table` has planned; the name must be free."""
+    """Creates what `LakeCatalog.new_table` has planned; the name must be free.
+
+    A table to which only files will be added needs no place for inlined rows, which every reader would look into.
+    """
 
     table: Table
+    holds_inlined: bool = True
 
 
 @dataclass(frozen=True, slots=True)
