@@ -71,7 +71,7 @@ class Layout:
         """What makes the tables and the view, or brings the view up to date; nothing, almost always."""
         tables: tuple[Change, ...] = ()
         if self.found is None:
-            tables = tuple(CreateTable(table) for table in self.tables.values())
+            tables = tuple(CreateTable(table, holds_inlined=False) for table in self.tables.values())
         elif (self.found.name, self.found.sql, self.found.tags) == (self.view, self.view_sql, self.tags):
             return ()
         elif self.found.name != self.view:

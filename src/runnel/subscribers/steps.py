@@ -50,7 +50,7 @@ class Files:
 def delta_steps(files: Files, refreshes: Iterable[Refresh], delta: Delta) -> list[Step]:
     """Every refresh with changes becomes a snapshot of its own; the first one of a sink in any case."""
     steps: list[Step] = []
-    creation = files.layout.creation()
+    creation = _creation(files, delta.rows)
     for refresh, rows, weights in split(refreshes, delta):
         if rows.num_rows or creation:
             append = Append(*files.write("log", logged(rows, weights, refresh)))
@@ -83,7 +83,7 @@ def content_step(files: Files, refresh: Refresh | None, rows: pa.Table) -> Step:
     """The whole result as one snapshot, where a log cannot tell how it came about."""
     if refresh is None:
         raise TransientError("the newest refresh is not in history yet")
-    creation = files.layout.creation()
+    creation = _creation(files, rows)
     changes: list[Change]
     if "data" in files.layout.tables:
         changes = [Overwrite(*files.write("data", rows))]
@@ -93,6 +93,14 @@ def content_step(files: Files, refresh: Refresh | None, rows: pa.Table) -> Step:
     else:
         changes = [Overwrite(*files.write("base", based(rows, refresh.number)))]
     return Step(refresh, (*creation, *changes), rows.num_rows)
+
+
+def _creation(files: Files, rows: pa.Table) -> tuple[Change, ...]:
+    """A new base is of no refresh; it has a file all the same, without which scanning it is slow."""
+    creation = files.layout.creation()
+    if files.layout.is_new and "base" in files.layout.tables:
+        creation += (Append(*files.write("base", based(rows.slice(0, 0), 0))),)
+    return creation
 
 
 def logged(rows: pa.Table, weights: pa.ChunkedArray, refresh: Refresh) -> pa.Table:
