@@ -22,7 +22,7 @@ from runnel.demos.tally import Tally
 _PIPE_WIDTH = 110
 _PLAIN_SECONDS = 5.0
 _TICK = 0.1
-_BAR = 30
+_BAR = 20
 
 
 class Display:
@@ -44,7 +44,7 @@ class Display:
         start = time.monotonic()
         with self.console.status(text) if self.console.is_terminal else _nothing():
             yield
-        self.console.print(f"  [green]✓[/] {text:<72} [dim]{time.monotonic() - start:4.1f} s[/]")
+        self.console.print(f"  [green]✓[/] {text:<68} [dim]{time.monotonic() - start:4.1f} s[/]")
 
     def watch(self, tally: Tally, seconds: float, running: Any) -> None:
         """Until the shop has closed; `running` says whether it is open, and raises where something broke."""
@@ -58,8 +58,9 @@ class Display:
     def report(self, report: Report) -> None:
         print_ = self.console.print
         print_(
-            f"  [bold]{report.orders:,} orders[/] in {report.seconds:.0f} s,"
-            f" {report.orders_per_second:.0f} a second, each one transaction; {_others(report.transactions)}\n"
+            f"\n  [bold]{report.orders:,} orders[/] in {report.seconds:.0f} s,"
+            f" {report.orders_per_second:.0f} a second, each one transaction;\n"
+            f"  {_others(report.transactions)}\n"
         )
         print_(_indented(_findings(report)))
         print_("\n  From an order's commit to a plain DuckDB that has read it in the lake:\n")
@@ -84,7 +85,7 @@ class Display:
         )
         self.console.print("  What to type next\n")
         for meaning, command in lines:
-            self.console.print(f"  [dim]{meaning:<33}[/][cyan]{runnel} {command}[/]")
+            self.console.print(f"  [dim]{meaning:<33}[/][cyan]{runnel} {command}[/]", soft_wrap=True)
         self.console.print()
 
     def _watch_live(self, tally: Tally, start: float, seconds: float, running: Any) -> None:
@@ -112,7 +113,7 @@ def _picture(tally: Tally, elapsed: float, seconds: float) -> Group:
     freshness = Text.assemble(
         "  freshness  ",
         (f"{behind:.0f} ms" if behind is not None else "…", "bold green"),
-        ("  from the look at the orders to a plain DuckDB that has read the result in the lake", "dim"),
+        ("  until a plain DuckDB has read the result in the lake", "dim"),
     )
     bar = Table.grid()
     bar.add_row(
@@ -143,40 +144,28 @@ def _line(tally: Tally, elapsed: float) -> str:
 
 
 def _findings(report: Report) -> Table:
-    table = _table(
-        "stream table",
-        "rows",
-        "refreshes",
-        "rows changed",
-        "refresh ms",
-        "= its query",
-        "= its view in the lake",
-    )
+    table = _table("stream table", "rows", "refreshes", "changed", "ms", "= query", "= lake view")
     for finding in report.stream_tables:
         time_ = f"{finding.refresh_p50_ms:.0f}" if finding.refresh_p50_ms is not None else "–"
-        is_query = finding.query.is_equal and finding.is_verified
-        view = (
-            "–"
-            if finding.view is None
-            else _mark(finding.view.is_equal, f"{finding.lake}, {finding.snapshots} snapshots")
-        )
-        rows, changed = f"{finding.query.rows:,}", f"{finding.rows_changed:,}"
-        table.add_row(finding.name, rows, f"{finding.refreshes:,}", changed, time_, _mark(is_query), view)
+        is_query = _mark(finding.query.is_equal and finding.is_verified)
+        view = "–" if finding.view is None else _mark(finding.view.is_equal, finding.lake or "")
+        counts = (finding.query.rows, finding.refreshes, finding.rows_changed)
+        table.add_row(finding.name, *(f"{count:,}" for count in counts), time_, is_query, view)
     return table
 
 
 def _latencies(report: Report) -> Table:
-    table = _table("view", "p50 ms", "p99 ms", "orders")
+    table = _table("lake view", "p50 ms", "p99 ms", "orders", "snapshots")
     for finding in report.stream_tables:
         found = finding.latency
         if found is not None and found.p50 is not None:
             p50, p99 = Text(f"{found.p50:.0f}", "bold green"), Text(f"{found.p99:.0f}", "bold green")
-            table.add_row(finding.name, p50, p99, f"{found.orders:,}")
+            table.add_row(finding.name, p50, p99, f"{found.orders:,}", f"{finding.snapshots:,}")
     return table
 
 
 def _trend(report: Report) -> Table:
-    table = _table("FROM revenue_by_region AT", "seconds", "orders", "revenue_usd")
+    table = _table("revenue_by_region AT", "seconds", "orders", "revenue_usd")
     most = max(float(point.revenue_usd) for point in report.trend)
     least = min(float(point.revenue_usd) for point in report.trend)
     table.add_column("")

@@ -84,7 +84,7 @@ class _Story:
             server = self.stack.enter_context(EmbeddedPostgres(self.folder / "postgres"))
             shop = found_shop(server, self.folder / "lake")
         rn = self.stack.enter_context(connect(shop.dsn))
-        with step("a shop with 500 customers, 100 products, 10,000 orders; Runnel's SQL API"):
+        with step("a shop with 10,000 orders; Runnel's SQL API"):
             shop.open()
             rn.install(lake_schema=LAKE_SCHEMA, data_path=str(shop.data_path))
             shop.create_stream_tables()
@@ -92,7 +92,7 @@ class _Story:
         self.stack.callback(engine.stop)
         with step("Spark, on this machine"):
             engine.prepare()
-        with step("three stream tables are filled, two of them published to the lake"):
+        with step("three stream tables are filled, two are published to the lake"):
             engine.start()
             shop.wait_until_settled(engine.check)
         return shop, engine
