@@ -17,7 +17,8 @@ from runnel.catalog.connection import connect
 from runnel.errors import RunnelError
 from runnel.refresh.round import as_runnel_error
 from runnel.scheduler import retention
-from runnel.scheduler.events import Event, OnEvent
+from runnel.scheduler.events import Event, OnEvent, of_publication
+from runnel.subscribers import Published
 
 _FIRST, _LONGEST = 0.5, 60.0
 _RETENTION_SECONDS = 5.0
@@ -26,7 +27,7 @@ _RETENTION_SECONDS = 5.0
 class Sinks(Protocol):
     """What publishes: see the room `subscribers`."""
 
-    def publish(self, pgt_id: int) -> object | None: ...
+    def publish(self, pgt_id: int) -> Published | None: ...
 
     def remove_dropped(self) -> None: ...
 
@@ -98,7 +99,7 @@ class Publishing:
         if task.pgt_id is None:
             self.sinks.remove_dropped()
         elif (published := self.sinks.publish(task.pgt_id)) is not None:
-            self.on_event(Event("published", f"{task.name} published", task.name, published=published))
+            self.on_event(of_publication(task.name, published))
 
     def _failed(self, task: _Task, error: RunnelError) -> None:
         """It waits its turn again; a refresh meanwhile does not make it wait less."""

@@ -13,6 +13,7 @@ from runnel.errors import RunnelError, TransientError, UserError
 from runnel.refresh.round import Refresher
 from runnel.scheduler.background import Publishing, Retention, Sinks
 from runnel.scheduler.events import Event, OnEvent
+from runnel.scheduler.idle import plan_for_looking
 from runnel.scheduler.loop import Loop, SparkEnded
 from runnel.scheduler.presence import take_place, who_holds_it
 
@@ -72,6 +73,7 @@ class Engine:
         elif self._is_waiting:
             self._tell(Event("resumed", f"connected again to the database {conn.info.dbname}"))
         self._has_served, self._is_waiting = True, False
+        plan_for_looking(conn)
         Loop(conn, self.refresher, publishing, self._tell).run(stop)
 
     def _take_place(self, conn: Connection, stop: threading.Event) -> bool:

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 from runnel.errors import RunnelError
 from runnel.refresh.model import Outcome
+from runnel.subscribers import Published
 
 Kind: TypeAlias = Literal[
     "started",
@@ -31,7 +32,7 @@ class Event:
     text: str
     name: str | None = None
     outcome: Outcome | None = None
-    published: object | None = None
+    published: Published | None = None
     error: RunnelError | None = None
     at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
@@ -55,3 +56,16 @@ def of_outcome(outcome: Outcome) -> Event:
         f" {outcome.duration_ms:.0f} ms, {mode}"
     )
     return Event("refreshed", text, outcome.name, outcome)
+
+
+def of_publication(name: str, published: Published) -> Event:
+    snapshots = [snapshot.snapshot_id for snapshot in published.snapshots]
+    if not snapshots:
+        made = "nothing to show"
+    elif len(snapshots) == 1:
+        made = f"lake snapshot {snapshots[0]}"
+    else:
+        made = f"lake snapshots {snapshots[0]} to {snapshots[-1]}"
+    ms = sum(published.phases.values())
+    text = f"{name} published up to #{published.upto}: {made}, {ms:.0f} ms"
+    return Event("published", text, name, published=published)

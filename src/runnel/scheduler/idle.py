@@ -28,6 +28,12 @@ WHERE d.upstream_id = {upstream} AND d.pgt_id = ANY (%(wanted)s)
 _LAKE = "\nSELECT NULL::bigint, {lake}::bigint, (SELECT max(snapshot_id) FROM {snapshots})"
 
 
+def plan_for_looking(conn: Connection) -> None:
+    """A log that has just grown has no statistics, and would be read whole for each stream table."""
+    conn.execute("SET enable_seqscan = off")
+    conn.execute("SET jit = off")
+
+
 @dataclass(slots=True)
 class IdleCheck:
     """The query for the stream tables of now, and up to which snapshot of its lakes each was looked at."""
