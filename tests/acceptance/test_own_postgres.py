@@ -205,6 +205,23 @@ def test_bad_input_with_a_database(database: str, runnel_db: str, connect: Conne
         assert "the installed SQL API has version 9.9.9" in fails(*command)
 
 
+def test_the_doctor(database: str, runnel_db: str) -> None:
+    well = runnel("doctor", runnel_db)
+    assert (well.returncode, well.stderr) == (0, "")
+    for says in (
+        "✓ Java",
+        "is no superuser",
+        "no GRANT is missing",
+        "no lake for sinks yet",
+        "no engine serves",
+    ):
+        assert says in well.stdout
+    ill = runnel("doctor", database)
+    assert ill.returncode == 1
+    assert "! the role postgres is a superuser" in ill.stdout
+    assert "✗ the SQL API is not installed in this database" in ill.stdout
+
+
 def test_no_java(runnel_db: str) -> None:
     """As on a machine where none of the places has one."""
     program = "import runnel.servers.java as java; java._PLACES = (); from runnel.cli import main; main()"
