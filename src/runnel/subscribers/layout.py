@@ -98,7 +98,7 @@ def load_layout(conn: Connection, sink: Sink, scales: Mapping[str, int]) -> Layo
             if [column.name for column in described] != [c.name for c in first.columns[: len(described)]]:
                 raise _remade(f"the columns of {sink.title} are not those of its table in the lake")
             columns = existing_columns(described, types[: len(described)])
-        key = load_key(conn, sink)
+        key = load_key(conn, sink, [column.name for column in columns])
         schema = next(iter(tables.values())).name.schema
     names = {role: table.name for role, table in tables.items()}
     text = (

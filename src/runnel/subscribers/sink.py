@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -66,9 +67,10 @@ def load_refreshes(conn: Connection, sink: Sink, upto: int) -> list[Refresh]:
     return [Refresh(*row) for row in rows]
 
 
-def load_key(conn: Connection, sink: Sink) -> tuple[str, ...]:
+def load_key(conn: Connection, sink: Sink, columns: Sequence[str]) -> tuple[str, ...]:
     """The key of the result, empty where it is a bag."""
-    return tuple(row[0] for row in run(conn, "key", relid=sink.relid, name=f"pgt_{sink.pgt_id}_key"))
+    found = tuple(row[0] for row in run(conn, "key", relid=sink.relid, name=f"pgt_{sink.pgt_id}_hash"))
+    return found if set(found) < set(columns) else ()
 
 
 def load_columns(conn: Connection, sink: Sink) -> tuple[Column, ...]:

@@ -129,7 +129,8 @@ def test_bag_with_duplicates(house: House) -> None:
     pgt_id = house.create("bag", "SELECT x, y, z FROM t WHERE x > 0")
     for number, change in enumerate(
         [
-            "INSERT INTO t VALUES (1, 1, 0), (2, 1, 0), (3, 1, '-0'), (4, 2, 'NaN', ''), (5, 2, 'NaN', 'b')",
+            "INSERT INTO t SELECT i, 1, x, NULL FROM (VALUES (1, 0), (2, 0), (3, float8 '-0')) AS v (i, x)",
+            "INSERT INTO t VALUES (4, 2, 'NaN', ''), (5, 2, 'NaN', 'b')",
             "DELETE FROM t WHERE id = 1",
             "UPDATE t SET y = 'Infinity' WHERE id = 4",
             "INSERT INTO t SELECT 10 + i, 7, NULL, 'many' FROM generate_series(1, 5) i",
@@ -143,7 +144,7 @@ def test_bag_with_duplicates(house: House) -> None:
         rows = house.judge.execute("SELECT x::VARCHAR, y, z FROM bag").fetchall()
         expected = house.sql("SELECT x::text, y, z FROM bag")
         assert sorted(map(repr, rows)) == sorted(map(repr, expected))
-        if number == 4:
+        if number == 5:
             assert house.publisher.checkpoint(pgt_id) is not None
 
 
@@ -212,7 +213,7 @@ def test_a_log_that_was_cut_is_answered_with_the_whole_result(house: House) -> N
     assert house.in_lake("revenue") == house.in_postgres("revenue")
 
 
-def test_another_query_and_another_name(house: House) -> None:
+def test_another_name(house: House) -> None:
     pgt_id = make_revenue(house)
     house.sql(FIRST)
     house.step(pgt_id)
@@ -223,3 +224,27 @@ def test_another_query_and_another_name(house: House) -> None:
     assert house.judge.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall() == [
         ("income",)
     ]
+
+
+def test_rows_that_are_told_apart_otherwise(house: House) -> None:
+    """Another key makes another view; what was logged before does not fit it, so the base moves with it."""
+    pgt_id = make_revenue(house)
+    for change in HISTORY[:3]:
+        house.sql(change)
+        first = house.step(pgt_id)
+    assert first is not None
+    before = house.in_postgres("revenue")
+    assert "arg_max" in view_text(house)
+    house.sql(f"DROP INDEX pgt_{pgt_id}_hash")
+    house.sql("UPDATE pgtrickle.pgt_stream_tables SET generation = generation + 1")
+    for change in HISTORY[3:6]:
+        house.sql(change)
+        house.step(pgt_id)
+        assert house.in_lake("revenue") == house.in_postgres("revenue")
+    assert "arg_max" not in view_text(house)
+    assert house.in_lake("revenue", first.snapshots[0].snapshot_id) == before
+
+
+def view_text(house: House) -> str:
+    found = house.judge.execute("SELECT sql FROM duckdb_views() WHERE view_name = 'revenue'").fetchall()
+    return str(found[0][0])
