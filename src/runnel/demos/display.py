@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -46,7 +45,7 @@ class Display:
             yield
         self.console.print(f"  [green]✓[/] {text:<68} [dim]{time.monotonic() - start:4.1f} s[/]")
 
-    def watch(self, tally: Tally, seconds: float, running: Any) -> None:
+    def watch(self, tally: Tally, seconds: float, running: Callable[[], bool]) -> None:
         """Until the shop has closed; `running` says whether it is open, and raises where something broke."""
         start = time.monotonic()
         self.console.print()
@@ -69,9 +68,9 @@ class Display:
             print_("\n  What DuckDB finds at older snapshots of the lake:\n")
             print_(_indented(_trend(report)), "")
         for problem in report.problems[:3]:
-            print_(f"  [yellow]![/] {problem}")
+            print_(Text.assemble("  ", ("!", "yellow"), f" {problem}"))
         for failure in report.failures:
-            print_(f"  [bold red]✗ {failure}[/]")
+            print_(Text(f"  ✗ {failure}", "bold red"))
         if report.ok:
             print_("  [bold green]✓ Everything is equal, row for row.[/] [dim]All servers have ended.[/]\n")
         self._next()
@@ -88,13 +87,13 @@ class Display:
             self.console.print(f"  [dim]{meaning:<33}[/][cyan]{runnel} {command}[/]", soft_wrap=True)
         self.console.print()
 
-    def _watch_live(self, tally: Tally, start: float, seconds: float, running: Any) -> None:
+    def _watch_live(self, tally: Tally, start: float, seconds: float, running: Callable[[], bool]) -> None:
         with Live(console=self.console, auto_refresh=False, transient=True) as live:
             while running():
                 live.update(_picture(tally, time.monotonic() - start, seconds), refresh=True)
                 time.sleep(_TICK)
 
-    def _watch_plain(self, tally: Tally, start: float, running: Any) -> None:
+    def _watch_plain(self, tally: Tally, start: float, running: Callable[[], bool]) -> None:
         told = start
         while running():
             time.sleep(_TICK)
@@ -200,7 +199,7 @@ def _mark(is_equal: bool, text: str = "") -> Text:
     return Text.assemble(f"{text} " if text else "", mark)
 
 
-def _others(written: Any) -> str:
+def _others(written: Mapping[str, int]) -> str:
     return ", ".join(
         f"{written.get(what, 0):,} {what}" for what in ("shipped", "changed", "cancelled", "deleted")
     )

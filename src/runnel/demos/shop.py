@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
@@ -64,7 +65,7 @@ class Shop:
         with self.connect() as conn:
             conn.execute(sql_text("stream_tables"))
 
-    def wait_until_settled(self, check: Any) -> None:
+    def wait_until_settled(self, check: Callable[[], None]) -> None:
         """All refreshed, all published; `check` raises where it will never come to that."""
         until = time.monotonic() + _FILL_SECONDS
         with self.connect() as conn:
