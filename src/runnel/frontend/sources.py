@@ -17,6 +17,8 @@ from runnel.frontend.view import View
 _OWN = frozenset({"g", "s", "staged"})
 _JOIN_WORDS = {pg.JOIN_LEFT: "LEFT", pg.JOIN_RIGHT: "RIGHT", pg.JOIN_FULL: "FULL"}
 
+_SUBQUERY_WORDS = {pg.EXISTS_SUBLINK: "EXISTS", pg.ANY_SUBLINK: "IN"}
+
 
 @dataclass(frozen=True, slots=True)
 class From:
@@ -105,6 +107,10 @@ def qualify(node: Node, scope: From) -> Node:
     """The expression with every column written as alias.column of the generated SQL."""
 
     def change(part: Node) -> Node | None:
+        if tree.kind(part) == "sub_link":
+            # its names are its own
+            token = _SUBQUERY_WORDS.get(part.sub_link.sub_link_type)
+            raise Unsupported("a subquery in an expression", token=token)
         return _resolve(tree.column_path(part), scope) if tree.kind(part) == "column_ref" else None
 
     return tree.rewrite(node, change)
