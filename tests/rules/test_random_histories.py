@@ -107,7 +107,7 @@ def _check(world: World, histories: list[History], gear: Gear | None) -> None:
 
 @pytest.mark.parametrize("start", _starts(FIRST))
 def test_first_gear(world: World, start: int) -> None:
-    _check(world, [make_history(start + i) for i in range(TOGETHER)], None)
+    _check(world, [make_history(start + i, steps=3, streams=4) for i in range(TOGETHER)], None)
 
 
 @pytest.mark.parametrize("start", _starts(SECOND, 10_000))
