@@ -16,7 +16,7 @@ from tests.oracle.histories import History
 from tests.oracle.queries import StreamQuery
 from tests.oracle.tables import SESSIONS, Action
 
-from runnel.refresh.model import Outcome
+from runnel.refresh.model import Options, Outcome
 from runnel.refresh.round import Refresher
 
 # One session's lock is never released while another waits for it: all run in one thread.
@@ -165,7 +165,7 @@ class World:
     def run(self, histories: Sequence[History]) -> list[Failure]:
         """The failures; a history that has failed goes no further."""
         with self._started(histories) as running:
-            failures = self._round(running, -1)
+            failures = self._fill(running)
             for step in range(max(len(h.steps) for h in histories)):
                 failed = {id(failure.history) for failure in failures}
                 going = [r for r in running if id(r.history) not in failed and step < len(r.history.steps)]
@@ -197,6 +197,14 @@ class World:
     def _connect(self, schema: str) -> psycopg.Connection[Any]:
         options = f"{_SETTINGS} -c search_path={schema}"
         return psycopg.connect(self.dsn, autocommit=True, options=options)
+
+    def _fill(self, running: Sequence[Running]) -> list[Failure]:
+        """In first gear whatever is forced afterwards: fills are not what a history is about."""
+        options, self.refresher.options = self.refresher.options, Options()
+        try:
+            return self._round(running, -1)
+        finally:
+            self.refresher.options = options
 
     def _round(self, running: Sequence[Running], step: int) -> list[Failure]:
         for one in running:
