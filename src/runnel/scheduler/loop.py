@@ -166,11 +166,13 @@ class Loop:
             self.refresher.options = patient
 
     def _round(self, wanted: set[int], now: float) -> bool:
-        """False where not even the reader could be opened: one source that is locked stops all of them."""
+        """False where all of them failed: a source that is locked, or a job that broke down, stops every one."""
         try:
             outcomes = self.refresher.refresh(wanted)
-        except (RunnelError, psycopg.Error) as error:
+        except Exception as error:  # noqa: BLE001  the edge of a round, recorded below
             self._require_database()
+            if not isinstance(error, RunnelError | psycopg.Error):
+                self._require_spark()
             if len(wanted) > 1:
                 return False
             self._failed(next(iter(wanted)), as_runnel_error(error))
