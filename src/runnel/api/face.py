@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 from runnel.api import naming
 from runnel.api.records import Refresh, Status
 from runnel.api.refusals import refusals
-from runnel.api.session import end_session, start_session
+from runnel.api.session import OwnSession, start_session
 from runnel.catalog import client
 from runnel.catalog.connection import Connection
 from runnel.catalog.connection import connect as open_connection
@@ -36,7 +36,7 @@ class Runnel:
     dsn: str = field(repr=False)
     master: str = "local[2]"
     _spark: SparkSession | None = None
-    _owns_spark: bool = False
+    _own_session: OwnSession | None = None
     _conn: Connection | None = None
     _refresher: Refresher | None = None
     _sinks: LakeSinks | None = None
@@ -56,16 +56,18 @@ class Runnel:
             self._sinks.close()
         if self._conn is not None:
             self._conn.close()
-        if self._spark is not None and self._owns_spark:
-            end_session(self._spark)
-            self._spark = None
+        if self._own_session is not None:
+            self._own_session.end()
+            self._own_session = None
         self._refresher = self._sinks = self._conn = None
 
     @property
     def spark(self) -> SparkSession:
-        if self._spark is None:
-            self._spark, self._owns_spark = start_session(self.master), True
-        return self._spark
+        if self._spark is not None:
+            return self._spark
+        if self._own_session is None:
+            self._own_session = start_session(self.master)
+        return self._own_session.spark
 
     # the SQL API from Python
 
