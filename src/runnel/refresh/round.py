@@ -204,6 +204,11 @@ def as_runnel_error(error: Exception) -> RunnelError:
     if isinstance(error, RunnelError):
         return error
     first = str(error).splitlines()[0] if str(error) else type(error).__name__
-    if isinstance(error, psycopg.OperationalError):
+    if isinstance(error, psycopg.OperationalError) and not _passes_a_limit(error):
         return TransientError("PostgreSQL broke off", detail=first)
     return InternalError(first, detail=type(error).__name__)
+
+
+def _passes_a_limit(error: psycopg.Error) -> bool:
+    """Such as a value too wide for an index: it will not pass by itself, whatever the driver files it under."""
+    return (error.sqlstate or "").startswith("54")
