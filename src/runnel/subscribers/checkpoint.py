@@ -61,16 +61,13 @@ def measure_growth(conn: Connection, layout: Layout) -> Growth:
     )
 
 
-def make_checkpoint(
-    conn: Connection, reader: ArrowReader, sink: Sink, layout: Layout, lock_timeout_ms: int
-) -> tuple[int, int]:
+def make_checkpoint(conn: Connection, reader: ArrowReader, sink: Sink, layout: Layout) -> tuple[int, int]:
     """The snapshot in which the base is the newest result, and the rows of that result."""
     number, rows = reader.content(sink, layout.columns)
     files = Files(layout)
     try:
         overwrite = Overwrite(*files.write("base", based(rows, number)))
         with conn.transaction():
-            conn.execute(f"SET LOCAL lock_timeout = {lock_timeout_ms}".encode())
             if not run(conn, "has_published", id=sink.pgt_id, number=number):
                 raise TransientError(f"{sink.title} was refreshed meanwhile, its checkpoint comes later")
             made = commit(

@@ -20,13 +20,13 @@ from runnel.subscribers.layout import sink_view, table_ids
 from runnel.subscribers.queries import run
 
 
-def remove_dropped(conn: Connection, lock_timeout_ms: int) -> int:
+def remove_dropped(conn: Connection) -> int:
     """How many sinks were removed; one that fails holds up no other, and is raised at the end."""
     schemas = {lake.lake_id: lake.metadata_schema for lake in load_lakes(conn)}
     removed, failure = 0, None
     for dropped in dropped_sinks(conn):
         try:
-            removed += _remove(conn, LakeCatalog(schemas[dropped.lake_id]), dropped, lock_timeout_ms)
+            removed += _remove(conn, LakeCatalog(schemas[dropped.lake_id]), dropped)
         except (RunnelError, psycopg.Error) as error:
             failure = failure or as_runnel_error(error)
     if failure is not None:
@@ -34,9 +34,8 @@ def remove_dropped(conn: Connection, lock_timeout_ms: int) -> int:
     return removed
 
 
-def _remove(conn: Connection, catalog: LakeCatalog, dropped: DroppedSink, lock_timeout_ms: int) -> bool:
+def _remove(conn: Connection, catalog: LakeCatalog, dropped: DroppedSink) -> bool:
     with conn.transaction():
-        conn.execute(f"SET LOCAL lock_timeout = {lock_timeout_ms}".encode())
         if not run(conn, "forget_dropped", id=dropped.dropped_id):
             return False  # another engine was first
         if view := _view_of(conn, catalog, dropped):

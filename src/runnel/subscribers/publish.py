@@ -51,6 +51,7 @@ class Published:
     pgt_id: int
     name: str
     upto: int
+    newest: int  # the newest refresh when it began
     snapshots: tuple[PublishedSnapshot, ...]
     phases: dict[str, float]
 
@@ -89,15 +90,16 @@ class Publisher:
     def publish(self, pgt_id: int) -> Published | None:
         """Brings one sink up to the newest refresh; None where there is nothing to do.
 
-        A failure is recorded in pgt_sinks.last_error and raised; nothing was published then.
+        A failure is recorded in pgt_sinks.last_error and raised; the refreshes that it met stay unpublished.
         """
         try:
             with self._lock:
                 found: Published | None = None
                 while (more := self._publish(pgt_id)) is not None:
                     found = more if found is None else _joined(found, more)
-                if found is not None:
-                    self._keep(pgt_id)
+                    if found.upto >= found.newest:
+                        self._keep(pgt_id)
+                        break
                 return found
         except (RunnelError, *_DRIVERS) as error:
             known = as_runnel_error(error)
@@ -114,7 +116,7 @@ class Publisher:
     def remove_dropped(self) -> int:
         """Takes the views and tables of sinks that are no more out of the lake; how many there were."""
         with self._lock:
-            return dropped.remove_dropped(self._connection(), self.lock_timeout_ms)
+            return dropped.remove_dropped(self._connection())
 
     def close(self) -> None:
         for connection in (self._conn, self._reader):
@@ -133,7 +135,7 @@ class Publisher:
             if sink is None or not sink.is_populated or sink.published == sink.refresh_number:
                 return None
             if sink.published == 0:  # what bore its name before makes room
-                dropped.remove_dropped(self._connection(), self.lock_timeout_ms)
+                dropped.remove_dropped(self._connection())
             known = self._lookup(sink)
         files = Files(known.layout)
         try:
@@ -152,7 +154,7 @@ class Publisher:
         elif known.growth is not None:
             for snapshot in snapshots:
                 known.growth.append(snapshot.rows)
-        return Published(pgt_id, sink.title, upto, snapshots, phases)
+        return Published(pgt_id, sink.title, upto, sink.refresh_number, snapshots, phases)
 
     def _prepare(self, sink: Sink, files: Files, phases: dict[str, float]) -> tuple[int, list[Step]]:
         """Reads what waits and writes its files."""
@@ -201,9 +203,7 @@ class Publisher:
         if sink is None or sink.mode != "append" or sink.published == 0:
             return None
         known = self._lookup(sink)
-        snapshot_id, rows = make_checkpoint(
-            self._connection(), self._arrow(), sink, known.layout, self.lock_timeout_ms
-        )
+        snapshot_id, rows = make_checkpoint(self._connection(), self._arrow(), sink, known.layout)
         if known.growth is not None:
             known.growth.reset(rows)
         return snapshot_id
@@ -220,7 +220,6 @@ class Publisher:
         is_done = False
         try:
             with conn.transaction():
-                conn.execute(f"SET LOCAL lock_timeout = {self.lock_timeout_ms}".encode())
                 if not run(conn, "advance", id=sink.pgt_id, after=sink.published, upto=upto):
                     raise TransientError(f"the sink of {sink.title} was published or dropped by someone else")
                 snapshots = tuple(self._snapshot(conn, sink, layout, step) for step in steps)
@@ -278,6 +277,7 @@ class Publisher:
         if self._conn is None or self._conn.closed or self._conn.broken:
             self._conn = connect(self.dsn)
             self._conn.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
+            self._conn.execute(f"SET lock_timeout = {self.lock_timeout_ms}".encode())
         return self._conn
 
     def _arrow(self) -> ArrowReader:
@@ -296,7 +296,9 @@ def _joined(first: Published, second: Published) -> Published:
         name: first.phases.get(name, 0.0) + second.phases.get(name, 0.0)
         for name in {**first.phases, **second.phases}
     }
-    return Published(first.pgt_id, first.name, second.upto, (*first.snapshots, *second.snapshots), phases)
+    return Published(
+        first.pgt_id, first.name, second.upto, second.newest, (*first.snapshots, *second.snapshots), phases
+    )
 
 
 @contextmanager

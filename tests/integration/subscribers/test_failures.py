@@ -145,15 +145,16 @@ def test_a_lake_that_somebody_has_claimed(house: House, connect: Connect) -> Non
     house.step(pgt_id)
     house.sql(HISTORY[1])
     house.refresh(pgt_id)
-    house.publisher.lock_timeout_ms = 100
+    impatient = Publisher(house.dsn, lambda _: house.scales, lock_timeout_ms=100)
     with connect(house.dsn) as other:
         other.execute(
             "INSERT INTO ducklake.ducklake_snapshot SELECT snapshot_id + 1, now(), schema_version, next_catalog_id,"
             " next_file_id FROM ducklake.ducklake_snapshot ORDER BY snapshot_id DESC LIMIT 1"
         )
         with pytest.raises(TransientError, match="claimed by another writer"):
-            house.publish(pgt_id)
+            impatient.publish(pgt_id)
         other.rollback()
+    impatient.close()
     house.publish(pgt_id)
     assert house.in_lake("revenue") == house.in_postgres("revenue")
 
