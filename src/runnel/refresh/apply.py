@@ -15,6 +15,7 @@ from runnel.catalog.connection import Connection
 from runnel.delta import Gear, Statement, replace_content
 from runnel.delta.program import NUMBER, STAGED
 from runnel.errors import InternalError, SchemaError, TransientError
+from runnel.refresh.arrays import array_literal
 from runnel.refresh.model import Attempt
 from runnel.refresh.points import reached
 
@@ -141,15 +142,16 @@ def statements(attempt: Attempt) -> Iterator[tuple[str, list[Any]]]:
     assert program is not None
     gear: Gear = "second" if attempt.staged is not None else "first"
     parts = program.apply_full if attempt.mode == "FULL" else program.apply_delta
+    staged = _staged(attempt)
     for statement in parts:
-        yield program.render(statement, gear), _used(statement, _staged(attempt), attempt.number)
+        yield program.render(statement, gear), _used(statement, staged, attempt.number)
 
 
 def _staged(attempt: Attempt) -> list[Any]:
     if attempt.staged is not None:
         return [attempt.staged.tags]
     assert attempt.rows is not None
-    return [column.to_pylist() for column in attempt.rows.columns]
+    return [array_literal(column) for column in attempt.rows.columns]
 
 
 def _used(statement: Statement, staged: list[Any], number: int | None) -> list[Any]:
