@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -11,6 +11,8 @@ import duckdb
 from adbc_driver_postgresql import dbapi
 
 Settings = tuple[tuple[str, str], ...]
+
+_BEGIN = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 
 @dataclass(slots=True)
@@ -53,32 +55,18 @@ class Snapshots:
         """A connection inside that snapshot, with these session settings."""
         place = (dsn, snapshot)
         if place not in self._open:
-            self._open[place] = self._enter(dsn, snapshot)
-        if self._settings.get(place) != settings:
-            _apply(self._open[place], dict(settings))
-            self._settings[place] = settings
+            self._open[place] = _enter(
+                dsn, f"{_BEGIN}; SET TRANSACTION SNAPSHOT '{snapshot}'; {_set(settings)}"
+            )
+        elif self._settings[place] != settings:
+            _run(self._open[place], _set(settings))
+        self._settings[place] = settings
         return self._open[place]
-
-    def _enter(self, dsn: str, snapshot: str) -> dbapi.Connection:
-        while True:
-            connection = pool().take(dsn)
-            try:
-                _execute(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-                break
-            except dbapi.Error:
-                # an idle connection may have been closed by the server; a new one says what is wrong
-                connection.close()
-                if not pool().idle[dsn]:
-                    connection = dbapi.connect(dsn, autocommit=True)
-                    _execute(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-                    break
-        _execute(connection, f"SET TRANSACTION SNAPSHOT '{snapshot}'")
-        return connection
 
     def close(self) -> None:
         for (dsn, _), connection in self._open.items():
             try:
-                _execute(connection, "COMMIT")
+                _run(connection, "COMMIT")
             except dbapi.Error:
                 connection.close()
             else:
@@ -94,18 +82,34 @@ def snapshots() -> Iterator[Snapshots]:
         taken.close()
 
 
-def _apply(connection: dbapi.Connection, settings: Mapping[str, str]) -> None:
+def _enter(dsn: str, script: str) -> dbapi.Connection:
+    while True:
+        is_new = not pool().idle.get(dsn)
+        connection = pool().take(dsn)
+        try:
+            _run(connection, script)
+        except dbapi.Error:
+            # an idle connection may have been closed by the server; a new one says what is wrong
+            connection.close()
+            if is_new:
+                raise
+        else:
+            return connection
+
+
+def _set(settings: Settings) -> str:
     calls = [
         f"set_config({_literal(name)}, {_literal(value)}, true)"
-        for name, value in {**settings, "search_path": "pg_catalog"}.items()
+        for name, value in {**dict(settings), "search_path": "pg_catalog"}.items()
     ]
-    _execute(connection, f"SELECT {', '.join(calls)}")
+    return f"SELECT {', '.join(calls)}"
 
 
 def _literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _execute(connection: dbapi.Connection, sql: str) -> None:
+def _run(connection: dbapi.Connection, script: str) -> None:
+    """Statements in one round trip; whatever they return is dropped."""
     with connection.cursor() as cursor:
-        cursor.execute(sql)
+        cursor.executescript(script)
