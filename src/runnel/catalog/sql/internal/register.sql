@@ -8,7 +8,7 @@ DECLARE
     owner oid := pgtrickle._check_pair(view, result);
     id bigint;
 BEGIN
-    PERFORM pgtrickle._raise_problem(view, result, owner);
+    PERFORM pgtrickle._raise_problem(view, result, owner), pgtrickle._require_empty(result);
     INSERT INTO pgtrickle.pgt_stream_tables
         (relid, view_relid, owner, query, schedule, schedule_ms, refresh_mode, sink, sink_mode, settings)
     VALUES (result, view, owner, query, schedule, pgtrickle._schedule_ms(schedule),
@@ -44,7 +44,6 @@ CREATE OR REPLACE FUNCTION pgtrickle._raise_problem(view oid, result oid, owner 
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     problem record;
-    has_rows boolean;
 BEGIN
     SELECT p.* INTO problem FROM (
         SELECT * FROM pgtrickle._source_problems(view, owner)
@@ -56,6 +55,15 @@ BEGIN
     IF found THEN
         RAISE EXCEPTION USING ERRCODE = problem.code, MESSAGE = problem.message, HINT = problem.hint;
     END IF;
+END
+$$;
+
+-- Only a new result becomes a stream table: rows that somebody else wrote would stay for ever.
+CREATE OR REPLACE FUNCTION pgtrickle._require_empty(result oid) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    has_rows boolean;
+BEGIN
     EXECUTE format('SELECT EXISTS (SELECT FROM %s)', result::regclass) INTO has_rows;
     IF has_rows THEN
         RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
