@@ -94,12 +94,25 @@ def test_help_imports_nothing_that_takes_long() -> None:
     )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
-    for verb in ("init", "run", "create", "status", "refresh", "verify", "explain", "history", "drop", "playbook"):
+    for verb in (
+        "init",
+        "run",
+        "create",
+        "status",
+        "refresh",
+        "verify",
+        "explain",
+        "history",
+        "drop",
+        "playbook",
+    ):
         assert f"\n  {verb} " in run.stdout
 
 
 def test_version_and_lazy_connect() -> None:
-    program = "import sys, runnel; assert 'psycopg' not in sys.modules; print(runnel.connect('dbname=x').master)"
+    program = (
+        "import sys, runnel; assert 'psycopg' not in sys.modules; print(runnel.connect('dbname=x').master)"
+    )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert run.stdout == "local[2]\n", run.stderr
     with pytest.raises(AttributeError):
