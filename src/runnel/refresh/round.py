@@ -25,6 +25,7 @@ from runnel.refresh import compute, plan
 from runnel.refresh.compiled import Programs, target_of
 from runnel.refresh.full import query_at
 from runnel.refresh.lakes import Lakes
+from runnel.refresh.leftovers import clear_attempt
 from runnel.refresh.model import Attempt, Compiled, Options, Outcome, outcome_of, unchanged
 from runnel.refresh.points import reached
 from runnel.refresh.prepare import NothingToDo, Scene, prepare
@@ -163,6 +164,7 @@ class Round:
             _guard(attempt, self._apply)
         if attempt.error is not None:
             self.stale.add(attempt.table.pgt_id)
+            clear_attempt(self.refresher.connection("control"), attempt)
             self._record_failure(attempt, attempt.error)
         elif attempt.number is not None:
             self.numbers[attempt.table.pgt_id] = attempt.number
@@ -183,12 +185,16 @@ class Round:
         conn, table = self.refresher.connection("control"), attempt.table
         if isinstance(error, TransientError) or table.reason == str(error):
             return
-        with conn.transaction():
-            suspended = isinstance(error, SchemaError)
-            client.record_failure(
-                conn, table.pgt_id, status="suspended" if suspended else "error", reason=str(error)
-            )
-            applying.record(conn, attempt)
+        suspended = isinstance(error, SchemaError)
+        try:
+            with conn.transaction():
+                conn.execute(f"SET LOCAL lock_timeout = {_SHORT_WAIT_MS}".encode())
+                client.record_failure(
+                    conn, table.pgt_id, status="suspended" if suspended else "error", reason=str(error)
+                )
+                applying.record(conn, attempt)
+        except psycopg.errors.LockNotAvailable:
+            return  # whoever holds the row alters it; if the error stands, the next attempt says so
 
 
 def _guard(attempt: Attempt, step: Callable[[Attempt], None]) -> None:

@@ -10,6 +10,7 @@ import psycopg
 from runnel.catalog.connection import Connection, connect
 from runnel.catalog.install import check_version
 from runnel.errors import RunnelError, TransientError, UserError
+from runnel.refresh.leftovers import sweep
 from runnel.refresh.round import Refresher
 from runnel.scheduler.background import Publishing, Retention, Sinks
 from runnel.scheduler.events import Event, OnEvent
@@ -73,6 +74,7 @@ class Engine:
         elif self._is_waiting:
             self._tell(Event("resumed", f"connected again to the database {conn.info.dbname}"))
         self._has_served, self._is_waiting = True, False
+        sweep(conn)
         plan_for_looking(conn)
         Loop(conn, self.refresher, publishing, self._tell).run(stop)
 
