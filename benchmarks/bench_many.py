@@ -31,6 +31,7 @@ def main() -> None:
 
 def measure(place: Setting, shop: Shop, changes: int, rounds: int) -> None:
     shop.load()
+    place.conn.execute("INSERT INTO shop.orders VALUES (0, 1, 1, 1, 10, 'shipped', '2026-01-01', 'north')")
     alone, *twenty = [place.create(f"shop.st_{n}", query) for n, query in enumerate([_query(0), *_queries()])]
     failing = place.create("shop.failing", _FAILING)
     clock, phases = Clock(), []
@@ -42,12 +43,12 @@ def measure(place: Setting, shop: Shop, changes: int, rounds: int) -> None:
         phases += [o.phases for o in must_succeed(clock.time(_TWENTY, lambda: place.refresh(twenty)))]
         shop.change(changes)
         must_succeed(place.refresh([alone]))
-        _set_quantity(place, 100 + number, 0)
+        _set_quantity(place, 0)
         outcomes = clock.time(_BESIDE, lambda: place.refresh([*twenty, failing]))
         must_succeed([outcome for outcome in outcomes if outcome.pgt_id != failing])
         if [outcome.pgt_id for outcome in outcomes if outcome.error] != [failing]:
             raise SystemExit("the one that should fail did not")
-        _set_quantity(place, 100 + number, 1)
+        _set_quantity(place, 1)
         place.refresh([failing])  # what it missed, so that it fails over as many rows as the others
     clock.print()
     print_phases(phases)
@@ -56,8 +57,9 @@ def measure(place: Setting, shop: Shop, changes: int, rounds: int) -> None:
     claim("twenty beside one that fails / twenty", clock.median(_BESIDE) / clock.median(_TWENTY), at_most=1.3)
 
 
-def _set_quantity(place: Setting, order: int, quantity: int) -> None:
-    place.conn.execute("UPDATE shop.orders SET quantity = %s WHERE id = %s", [quantity, order])
+def _set_quantity(place: Setting, quantity: int) -> None:
+    """Of an order that no change touches."""
+    place.conn.execute("UPDATE shop.orders SET quantity = %s WHERE id = 0", [quantity])
 
 
 def _queries() -> list[str]:
