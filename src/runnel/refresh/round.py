@@ -31,6 +31,8 @@ from runnel.refresh.points import reached
 from runnel.refresh.prepare import NothingToDo, Scene, prepare
 from runnel.refresh.reader import OpenReader, SourceLocked, open_reader
 
+OnOutcome = Callable[[Outcome], None]
+
 _SHORT_WAIT_MS = 250
 
 
@@ -55,28 +57,42 @@ class Refresher:
         for conn in self._connections.values():
             conn.close()
 
-    def refresh(self, wanted: Iterable[int], *, full: bool = False) -> list[Outcome]:
-        """One round for the wanted stream tables and whom they bring along."""
-        client.renew_captures(self.connection("control"))
+    def refresh(
+        self, wanted: Iterable[int], *, full: bool = False, on_outcome: OnOutcome | None = None
+    ) -> list[Outcome]:
+        """One round for the wanted stream tables and whom they bring along; `on_outcome` hears of each at once."""
+        self._renew_captures()
         tables = {t.pgt_id: t for t in client.load_stream_tables(self.connection("control"))}
         present = [pgt_id for pgt_id in wanted if pgt_id in tables]
         chosen = plan.together(tables, present)
         left_out: list[Outcome] = []
         while True:
             try:
-                return left_out + self._round(tables, chosen, set(present) if full else set())
+                return left_out + self._round(tables, chosen, set(present) if full else set(), on_outcome)
             except SourceLocked as error:
                 out = plan.readers_of(tables, chosen, error.relid)
                 chosen -= out
                 left_out += [dataclasses.replace(unchanged(tables[pgt_id]), error=error) for pgt_id in out]
 
-    def _round(self, tables: dict[int, StreamTable], chosen: set[int], full: set[int]) -> list[Outcome]:
+    def _renew_captures(self) -> None:
+        """Notices triggers that were disabled for a while; whoever alters a stream table now is not waited for."""
+        conn = self.connection("control")
+        try:
+            with conn.transaction():
+                conn.execute(f"SET LOCAL lock_timeout = {_SHORT_WAIT_MS}".encode())
+                client.renew_captures(conn)
+        except psycopg.errors.LockNotAvailable:
+            return
+
+    def _round(
+        self, tables: dict[int, StreamTable], chosen: set[int], full: set[int], on_outcome: OnOutcome | None
+    ) -> list[Outcome]:
         """One that nobody else waits for may wait for a lock; one of many is left out of the round instead."""
         timeout = self.options.lock_timeout_ms if len(chosen) == 1 else _SHORT_WAIT_MS
         locked = [tables[pgt_id] for pgt_id in chosen]
         with open_reader(self.connection("reader"), locked, timeout) as reader:
             reached("after-snapshot")
-            return Round(self, reader, set(chosen), full).run()
+            return Round(self, reader, set(chosen), full, on_outcome).run()
 
 
 @dataclass(slots=True)
@@ -87,6 +103,7 @@ class Round:
     reader: OpenReader
     chosen: set[int]
     full: set[int]
+    on_outcome: OnOutcome | None = None
     numbers: dict[int, int] = field(default_factory=dict)
     stale: set[int] = field(default_factory=set)
     lake_pins: dict[int, int] = field(default_factory=dict)
@@ -169,6 +186,8 @@ class Round:
         elif attempt.number is not None:
             self.numbers[attempt.table.pgt_id] = attempt.number
         self.outcomes.append(outcome_of(attempt))
+        if self.on_outcome is not None:
+            self.on_outcome(self.outcomes[-1])
 
     def _by_postgres(self, attempt: Attempt) -> None:
         conn = self.refresher.connection("full")

@@ -168,7 +168,7 @@ class Loop:
     def _round(self, wanted: set[int], now: float) -> bool:
         """False where all of them failed: a source that is locked, or a job that broke down, stops every one."""
         try:
-            outcomes = self.refresher.refresh(wanted)
+            outcomes = self.refresher.refresh(wanted, on_outcome=self._wake_sink)
         except Exception as error:  # noqa: BLE001  the edge of a round, recorded below
             self._require_database()
             if not isinstance(error, RunnelError | psycopg.Error):
@@ -181,7 +181,6 @@ class Loop:
             self._finished(outcome, now)
         if any(isinstance(outcome.error, InternalError) for outcome in outcomes):
             self._require_spark()
-        self._wake_sinks(outcome.pgt_id for outcome in outcomes if outcome.refreshed)
         return True
 
     def _require_database(self) -> None:
@@ -224,6 +223,11 @@ class Loop:
         if not passes and self._told.get(pgt_id) != event.text:
             self._told[pgt_id] = event.text
             self.on_event(event)
+
+    def _wake_sink(self, outcome: Outcome) -> None:
+        """As soon as it has committed: what others of the round still compute holds up no publication."""
+        if outcome.refreshed:
+            self._wake_sinks([outcome.pgt_id])
 
     def _wake_sinks(self, refreshed: Iterable[int]) -> None:
         found = (self.tables[i] for i in refreshed if i in self.tables)

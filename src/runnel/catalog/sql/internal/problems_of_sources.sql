@@ -51,6 +51,9 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
         (relkind = 'r' AND NOT relispartition
          AND EXISTS (SELECT FROM pg_inherits WHERE relation IN (inhrelid, inhparent)),
          format('table %s takes part in inheritance and cannot be a source yet', name), 'Use a plain table.'),
+        (EXISTS (SELECT FROM pg_subscription_rel WHERE srrelid = relation),
+         format('%s is the target of a subscription, whose changes reach no trigger of ours', name),
+         'Create the stream table where the rows are written, or read a table that the subscription does not fill.'),
         (unlogged IS NOT NULL, format('column %s of %s is younger than the capture', unlogged, name),
          'Its changes are not logged: drop the stream tables that read this table, and create them again.'),
         (EXISTS (SELECT FROM pg_attribute WHERE attrelid = relation AND attgenerated = 'v'
