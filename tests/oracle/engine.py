@@ -1,8 +1,9 @@
 """An engine in a process of its own, for tests that kill it or want other Spark masters than the run's.
 
-    python -m tests.oracle.engine '{"dsn": …, "ids": […], "master": "local[1]", "gear": "second"}'
+    python -m tests.oracle.engine '{"dsn": …, "ids": […], "master": "local[1]", "rounds": [{"gear": "second"}]}'
 
-Prints one line of JSON: this process, what became of each refresh, who combined, and what reached the driver.
+A round may have `sql` to be run before it. Prints one line of JSON: this process, and for each round what became of
+each refresh, who combined, and what reached the driver.
 """
 
 from __future__ import annotations
@@ -10,10 +11,13 @@ from __future__ import annotations
 import json
 import os
 import sys
+from contextlib import ExitStack
 from typing import Any
+from unittest.mock import patch
 
-from pyspark.sql import DataFrame
+from pyspark.sql.classic.dataframe import DataFrame
 
+from runnel.delta import Gear
 from runnel.refresh import compute
 from runnel.refresh.model import Options
 from runnel.refresh.round import Refresher
@@ -23,29 +27,32 @@ from runnel.spark.session import create_session
 
 def main(asked: dict[str, Any]) -> None:
     os.environ["JAVA_HOME"] = str(find_java().parent.parent)
-    workers: set[str] = set()
-    arrived: list[dict[str, Any]] = []
-    _watch(workers, arrived)
     spark = create_session("runnel-tests", master=asked["master"])
-    refresher = Refresher(asked["dsn"], spark, Options(gear=asked.get("gear")))
-    outcomes = refresher.refresh(asked["ids"])
-    print(
-        json.dumps(
-            {
-                "driver": os.getpid(),
-                "workers": sorted(workers),
-                "arrived": arrived,
-                "outcomes": {o.pgt_id: [o.refreshed, o.mode, o.gear, str(o.error or "")] for o in outcomes},
-            }
-        )
-    )
+    refresher = Refresher(asked["dsn"], spark)
+    rounds = [_round(refresher, asked["ids"], **each) for each in asked["rounds"]]
+    print(json.dumps({"driver": os.getpid(), "rounds": rounds}))
     refresher.close()
     spark.stop()
 
 
-def _watch(workers: set[str], arrived: list[dict[str, Any]]) -> None:
+def _round(refresher: Refresher, ids: list[int], gear: Gear | None = None, sql: str = "") -> dict[str, Any]:
+    workers: set[str] = set()
+    arrived: list[dict[str, Any]] = []
+    refresher.options = Options(gear=gear)
+    if sql:
+        refresher.connection("control").execute(sql.encode())
+    with ExitStack() as stack:
+        _watch(stack, workers, arrived)
+        outcomes = refresher.refresh(ids)
+    found = [
+        [outcome.refreshed, outcome.mode, outcome.gear, str(outcome.error or "")] for outcome in outcomes
+    ]
+    return {"workers": sorted(workers), "arrived": arrived, "outcomes": found}
+
+
+def _watch(stack: ExitStack, workers: set[str], arrived: list[dict[str, Any]]) -> None:
     """Notes what the engine's own functions answer, and every table that comes to the driver."""
-    first, second, full, to_arrow = compute.run_first, compute.run_second, compute.run_full, DataFrame.toArrow
+    first, second, to_arrow = compute.run_first, compute.run_second, DataFrame.toArrow
 
     def run_first(*args: Any) -> Any:
         answers = first(*args)
@@ -57,18 +64,14 @@ def _watch(workers: set[str], arrived: list[dict[str, Any]]) -> None:
         workers.update(staged.workers)
         return staged
 
-    def run_full(*args: Any) -> Any:
-        staged = full(*args)
-        workers.update(staged.workers)
-        return staged
-
     def arrive(self: DataFrame) -> Any:
         table = to_arrow(self)
         arrived.append({"columns": table.column_names, "rows": table.num_rows})
         return table
 
-    compute.run_first, compute.run_second, compute.run_full = run_first, run_second, run_full
-    DataFrame.toArrow = arrive  # type: ignore[method-assign]
+    stack.enter_context(patch.object(compute, "run_first", run_first))
+    stack.enter_context(patch.object(compute, "run_second", run_second))
+    stack.enter_context(patch.object(DataFrame, "toArrow", arrive))
 
 
 if __name__ == "__main__":

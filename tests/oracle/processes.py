@@ -14,10 +14,14 @@ _ROOT = Path(__file__).resolve().parents[2]
 
 
 def run_engine(
-    dsn: str, ids: Iterable[int], *, kill_at: str | None = None, **asked: Any
+    dsn: str,
+    ids: Iterable[int],
+    *rounds: dict[str, str],
+    master: str = "local[1]",
+    kill_at: str | None = None,
 ) -> dict[str, Any] | None:
     """What the engine printed; None where it was killed as asked."""
-    request = json.dumps({"dsn": dsn, "ids": list(ids), "master": "local[1]", **asked})
+    request = json.dumps({"dsn": dsn, "ids": list(ids), "master": master, "rounds": rounds or [{}]})
     path = os.pathsep.join([*os.environ.get("PYTHONPATH", "").split(os.pathsep), str(_ROOT)]).strip(
         os.pathsep
     )

@@ -39,6 +39,12 @@ CASES = (
         ("INSERT INTO l VALUES (1, 10)", "INSERT INTO r VALUES (1, 1)", "INSERT INTO l VALUES (1, 11)"),
     ),
     Case(
+        "a column compared with two columns",
+        f"{_PAIR}; INSERT INTO l VALUES (1, 1), (1, 2), (2, 2); INSERT INTO r VALUES (1, 1), (2, 3)",
+        ("SELECT l.k, l.v, r.w FROM l JOIN r ON l.k = r.k AND l.v = r.k",),
+        ("INSERT INTO l VALUES (2, 2), (1, 1)", "UPDATE r SET k = 3 - k", "DELETE FROM l WHERE v = 1"),
+    ),
+    Case(
         "both sides deleted",
         f"{_PAIR}; INSERT INTO l VALUES (1, 10), (1, 10); INSERT INTO r VALUES (1, 1), (1, 2)",
         (_JOIN, "SELECT count(*) AS n FROM l JOIN r ON l.k = r.k"),
