@@ -25,7 +25,7 @@ FIRST, SECOND, TOGETHER = 200, 40, 20
 _FUZZ = os.environ.get("HYPOTHESIS_PROFILE") == "fuzz"
 
 # Seen in compared differential refreshes at least so often, in each gear.
-_LEAST = {"first": 20, "second": 1}
+_LEAST = {"first": 200, "second": 30}
 _OPERATORS = frozenset(
     [
         "bag",

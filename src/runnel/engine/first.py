@@ -14,12 +14,22 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
+from pyspark.sql.types import BinaryType, LongType, StringType, StructType
 
 from runnel.engine.job import Input, Job
 from runnel.relations import Parameter, PostgresRead, Read
 from runnel.spark.pool import Snapshots, pool, snapshots
 
-_ANSWER = "number bigint, outcome string, message string, worker string, rows_in bigint, rows binary"
+# As a type, because Spark would parse its text anew for every job.
+_ANSWER = (
+    StructType()
+    .add("number", LongType())
+    .add("outcome", StringType())
+    .add("message", StringType())
+    .add("worker", StringType())
+    .add("rows_in", LongType())
+    .add("rows", BinaryType())
+)
 
 
 @dataclass(frozen=True, slots=True)

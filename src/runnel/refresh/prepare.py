@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from runnel.catalog import client
 from runnel.catalog.client import StreamTable
@@ -39,6 +39,15 @@ class Scene:
     full: frozenset[int]
     lakes: Lakes
     options: Options
+    counted: dict[tuple[int | None, str], Changed] = field(default_factory=dict)
+
+    def table_changes(self, dependency: client.Dependency, old: str) -> Changed:
+        """Counted once for all stream tables that stand at the same frontier."""
+        place = (dependency.capture_id, old)
+        if place not in self.counted:
+            new, limit = self.reader.snapshot, self.options.first_gear_rows
+            self.counted[place] = table_changes(self.reader.conn, dependency, old, new, limit)
+        return self.counted[place]
 
 
 class NothingToDo(Exception):
@@ -103,8 +112,7 @@ def _changes(
     limit = scene.options.first_gear_rows
     match dependency.kind:
         case "table":
-            old, new = table.frontier or "", scene.reader.snapshot
-            return [table_changes(scene.reader.conn, dependency, old, new, limit)]
+            return [scene.table_changes(dependency, table.frontier or "")]
         case "stream":
             upto = attempt.consumed[dependency.relid]
             return [stream_changes(scene.streams.conn, dependency, upto, limit)]

@@ -8,8 +8,9 @@ second snapshot, pinned by its refresh number.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 import psycopg
@@ -34,6 +35,7 @@ from runnel.refresh.reader import OpenReader, SourceLocked, open_reader
 OnOutcome = Callable[[Outcome], None]
 
 _SHORT_WAIT_MS = 250
+_APPLIES = 4
 
 
 @dataclass(slots=True)
@@ -45,6 +47,7 @@ class Refresher:
     options: Options = field(default_factory=Options)
     programs: Programs = field(default_factory=Programs)
     _connections: dict[str, Connection] = field(default_factory=dict)
+    _idle: list[Connection] = field(default_factory=list)
 
     def connection(self, role: str) -> Connection:
         """The open connection for one purpose; a broken one is replaced."""
@@ -53,9 +56,18 @@ class Refresher:
             found = self._connections[role] = connect(self.dsn)
         return found
 
+    @contextmanager
+    def apply_connection(self) -> Iterator[Connection]:
+        """A connection of one thread's own while it applies."""
+        conn = self._idle.pop() if self._idle else connect(self.dsn)
+        yield conn
+        if not conn.closed and not conn.broken:
+            self._idle.append(conn)
+
     def close(self) -> None:
-        for conn in self._connections.values():
+        for conn in (*self._connections.values(), *self._idle):
             conn.close()
+        self._idle.clear()
 
     def refresh(
         self, wanted: Iterable[int], *, full: bool = False, on_outcome: OnOutcome | None = None
@@ -142,10 +154,17 @@ class Round:
         return stack.enter_context(open_reader(conn, (), self.refresher.options.lock_timeout_ms))
 
     def _run_level(self, level: list[int], scene: Scene) -> None:
+        """First gear together, applied before the slower ones are computed one by one."""
         attempts = [a for pgt_id in level if (a := self._prepared(self.tables[pgt_id], scene))]
-        self._compute([attempt for attempt in attempts if attempt.error is None])
+        first = [attempt for attempt in attempts if attempt.error is None and attempt.gear == "first"]
+        if first:
+            compute.first_gear(self.refresher.spark, first, self.refresher.options.first_gear_rows)
+        ready = [attempt for attempt in attempts if attempt.error is not None or attempt.rows is not None]
+        self._finish(ready)
         for attempt in attempts:
-            self._finish(attempt)
+            if attempt not in ready:
+                _guard(attempt, self._second_gear if attempt.gear == "second" else self._by_postgres)
+                self._finish([attempt])
 
     def _prepared(self, table: StreamTable, scene: Scene) -> Attempt | None:
         """The attempt, ready or failed; None where the stream table stays as it is."""
@@ -164,21 +183,22 @@ class Round:
             attempt.error = as_runnel_error(error)
         return attempt
 
-    def _compute(self, attempts: list[Attempt]) -> None:
-        refresher = self.refresher
-        first = [attempt for attempt in attempts if attempt.gear == "first"]
-        if first:
-            compute.first_gear(refresher.spark, first, refresher.options.first_gear_rows)
-        for attempt in attempts:
-            if attempt.error is None and attempt.gear == "second":
-                _guard(attempt, lambda a: compute.second_gear(refresher.spark, a, refresher.dsn))
-            elif attempt.error is None and attempt.gear is None:
-                _guard(attempt, self._by_postgres)
+    def _finish(self, attempts: list[Attempt]) -> None:
+        """Applies side by side: each waits for the disk by itself."""
+        with ThreadPoolExecutor(_APPLIES, "runnel-apply") as pool:
+            applied = [pool.submit(self._apply, attempt) for attempt in attempts]
+            for done in as_completed(applied):
+                self._conclude(done.result())
 
-    def _finish(self, attempt: Attempt) -> None:
+    def _apply(self, attempt: Attempt) -> Attempt:
         reached("after-staging")
         if attempt.error is None:
-            _guard(attempt, self._apply)
+            with self.refresher.apply_connection() as conn, attempt.timed("apply"):
+                timeout = self.refresher.options.lock_timeout_ms
+                _guard(attempt, lambda a: applying.apply(conn, a, timeout))
+        return attempt
+
+    def _conclude(self, attempt: Attempt) -> None:
         if attempt.error is not None:
             self.stale.add(attempt.table.pgt_id)
             clear_attempt(self.refresher.connection("control"), attempt)
@@ -189,15 +209,13 @@ class Round:
         if self.on_outcome is not None:
             self.on_outcome(self.outcomes[-1])
 
+    def _second_gear(self, attempt: Attempt) -> None:
+        compute.second_gear(self.refresher.spark, attempt, self.refresher.dsn)
+
     def _by_postgres(self, attempt: Attempt) -> None:
         conn = self.refresher.connection("full")
         query = query_at(conn, self.tables, attempt.table.pgt_id, self.numbers, {})
         compute.by_postgres(conn, attempt, query, self.reader.exported)
-
-    def _apply(self, attempt: Attempt) -> None:
-        with attempt.timed("apply"):
-            conn = self.refresher.connection("apply")
-            applying.apply(conn, attempt, self.refresher.options.lock_timeout_ms)
 
     def _record_failure(self, attempt: Attempt, error: RunnelError) -> None:
         """A failure is history; what will not pass by itself also shows in the stream table's status."""
