@@ -12,7 +12,7 @@ demo: setup ## orders come in, results and the lake stay fresh: watch it (about 
 	@.venv/bin/runnel demo
 
 test: setup ## all tests, on real servers that they bring along
-	@.venv/bin/python -m pytest tests
+	@.venv/bin/python -m pytest -n 2 --dist loadfile tests
 
 check: setup ## format, lint, types, and which room may import which
 	@.venv/bin/python -m ruff format --check .
