@@ -45,6 +45,21 @@ CASES = (
         ("INSERT INTO l VALUES (2, 2), (1, 1)", "UPDATE r SET k = 3 - k", "DELETE FROM l WHERE v = 1"),
     ),
     Case(
+        "group keys that are not shown",
+        f"{_ONE}; INSERT INTO t SELECT i, 'g' || i % 4, nullif(i % 3, 0) FROM generate_series(1, 12) AS i",
+        (
+            "SELECT count(*) AS n, max(x) AS high, count(DISTINCT x) AS d FROM t GROUP BY g",
+            "SELECT sum(x) AS s, g FROM t GROUP BY g, x HAVING count(*) > 1",
+            "SELECT s1.n, count(*) AS groups FROM s1 GROUP BY s1.n",
+        ),
+        (
+            "INSERT INTO t VALUES (20, 'g1', 9), (21, NULL, 9)",
+            "DELETE FROM t WHERE g = 'g2'; UPDATE t SET x = 1 WHERE id = 1",
+            "UPDATE t SET g = 'g0' WHERE g = 'g3'; INSERT INTO t VALUES (22, 'g2', 5)",
+            "DELETE FROM t",
+        ),
+    ),
+    Case(
         "both sides deleted",
         f"{_PAIR}; INSERT INTO l VALUES (1, 10), (1, 10); INSERT INTO r VALUES (1, 1), (1, 2)",
         (_JOIN, "SELECT count(*) AS n FROM l JOIN r ON l.k = r.k"),

@@ -4,7 +4,8 @@ plain law        γ(R): one row per group of keys
 incremental law  state' = state + f(ΔR) for the groups of ΔR; result' = result − rows of those groups + γ(state')
 
 A group dies when its count reaches zero; a count below zero is corruption and stops the refresh. HAVING filters
-after state, so that a hidden group can come back. Without keys there is one group, which never dies.
+after state, so that a hidden group can come back. Without keys there is one group, which never dies. Where the
+select list leaves a key out, the old rows of the groups are computed from the state before it moves.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from runnel.delta.measures import (
     value,
     value_hash,
 )
-from runnel.delta.program import NUMBER, Statement, Target, columns, quote
+from runnel.delta.program import Statement, Target, columns, quote
+from runnel.delta.result import change_rows, log_rows, row_index
 from runnel.delta.text import with_query
 
 
@@ -46,6 +48,11 @@ class AggregateStage:
         return [("h", "bigint"), *keys, ("n", "bigint"), *kept]
 
     @property
+    def hides_keys(self) -> bool:
+        """Whether a group's row cannot be told by its key, because the select list leaves it out."""
+        return any(number not in self.root.shown for number in range(1, len(self.root.keys) + 1))
+
+    @property
     def parts(self) -> list[Measure]:
         return [measure for measure in self.measures if measure.part]
 
@@ -61,6 +68,8 @@ class AggregateStage:
 
     def _result_index(self) -> list[Statement]:
         """The key of the result: located by hash, and unique as GROUP BY is where an index can hold it."""
+        if self.hides_keys:
+            return row_index(self.target)
         target = self.target
         statements = [target.drop_index("key"), target.drop_index("hash")]
         if self.keys:
@@ -82,7 +91,16 @@ class AggregateStage:
     # delta
 
     def apply_delta(self) -> list[Statement]:
-        return [Statement("state", self._update_state()), Statement("result", self._update_result())]
+        state = Statement("state", self._update_state())
+        if not self.hides_keys:
+            return [state, Statement("result", self._update_result())]
+        return [self._touched_rows(-1), state, self._touched_rows(1)]
+
+    def _touched_rows(self, weight: int) -> Statement:
+        """The rows of the touched groups as the state gives them: taken away before it moves, put in after."""
+        row = self._final("c", None, same_group("s", "t", len(self.keys)))
+        rows = f"SELECT f.*, {weight}::bigint AS w FROM d AS t CROSS JOIN LATERAL ({row}) AS f"
+        return change_rows(self.target, self.inputs, rows)
 
     def _update_state(self) -> str:
         ctes = list(self.inputs)
@@ -237,26 +255,8 @@ class AggregateStage:
         return f"(SELECT count(*) FROM {self.multiset(measure)} AS m WHERE {same_group('m', 'd', len(self.keys))})"
 
 
-def log_rows(target: Target, rows: str) -> str:
-    """Writes rows (weight first) to the change log, where a subscriber reads it."""
-    names = ", ".join(f"a{i}" for i in range(1, len(target.outputs) + 1))
-    readers = " OR ".join(
-        f"EXISTS (SELECT FROM pgtrickle.{table} WHERE {column} = {target.pgt_id})"
-        for table, column in (("pgt_dependencies", "upstream_id"), ("pgt_sinks", "pgt_id"))
-    )
-    return (
-        f"INSERT INTO {target.log} (refresh_number, w, {names}) SELECT {NUMBER}, q.* FROM ({rows}) AS q"
-        f" WHERE {readers}"
-    )
-
-
 def _positions(target: Target, prefix: str) -> str:
     return ", ".join(f"{prefix}{i}" for i in range(1, len(target.outputs) + 1))
-
-
-def renamed(target: Target, prefix: str) -> str:
-    """The result's columns under their positions."""
-    return ", ".join(f"{prefix}{quote(o.name)} AS c{i}" for i, o in enumerate(target.outputs, 1))
 
 
 def _multiset_indexes(measure: Measure) -> list[str]:

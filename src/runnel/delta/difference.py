@@ -6,8 +6,8 @@ text. One statement each, because a key freed by the first must be free for the 
 
 from __future__ import annotations
 
-from runnel.delta.aggregate import log_rows, renamed
 from runnel.delta.program import Statement, Target, columns, positions
+from runnel.delta.result import log_rows, renamed
 from runnel.delta.text import with_query
 
 

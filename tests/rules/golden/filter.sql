@@ -22,12 +22,12 @@ SELECT c1, c2, CAST(SUM(w) AS BIGINT) AS w FROM x GROUP BY c1, c2 HAVING SUM(w) 
 WITH rows AS (SELECT (orders.id)::bigint AS c1, (orders.total)::numeric(10,2) AS c2, staged.w
   FROM unnest($1::bigint[], $2::text[], $3::bigint[]) AS staged(c1, c2, w)
   CROSS JOIN LATERAL (SELECT staged.c1::bigint AS "id", staged.c2::numeric(10,2) AS "total") AS orders),
-d AS (SELECT row_number() OVER () AS id, hash_record_extended(ROW(c1, c2), 0) AS h, c1, c2, sum(w)::bigint AS w FROM rows GROUP BY c1, c2 HAVING sum(w) <> 0),
-hit AS (SELECT r.ctid AS at, -d.w AS n, row_number() OVER (PARTITION BY d.id) AS i FROM d JOIN "public"."filter" AS r ON hash_record_extended(ROW(r."id", r."total"), 0) = d.h AND record_image_eq(ROW(r."id", r."total"), ROW(d.c1, d.c2)) WHERE d.w < 0),
+delta AS (SELECT row_number() OVER () AS id, hash_record_extended(ROW(c1, c2), 0) AS h, c1, c2, sum(w)::bigint AS w FROM rows GROUP BY c1, c2 HAVING sum(w) <> 0),
+hit AS (SELECT r.ctid AS at, -d.w AS n, row_number() OVER (PARTITION BY d.id) AS i FROM delta AS d JOIN "public"."filter" AS r ON hash_record_extended(ROW(r."id", r."total"), 0) = d.h AND record_image_eq(ROW(r."id", r."total"), ROW(d.c1, d.c2)) WHERE d.w < 0),
 gone AS (DELETE FROM "public"."filter" AS r USING hit WHERE r.ctid = hit.at AND hit.i <= hit.n RETURNING 1),
-new AS (INSERT INTO "public"."filter" ("id", "total") SELECT c1, c2 FROM d CROSS JOIN generate_series(1, d.w)),
-log AS (INSERT INTO pgtrickle_changes.stream_1 (refresh_number, w, a1, a2) SELECT $4::bigint, q.* FROM (SELECT w, c1, c2 FROM d) AS q WHERE EXISTS (SELECT FROM pgtrickle.pgt_dependencies WHERE upstream_id = 1) OR EXISTS (SELECT FROM pgtrickle.pgt_sinks WHERE pgt_id = 1))
-SELECT coalesce((SELECT sum(-w) FROM d WHERE w < 0), 0)::bigint AS minus, coalesce((SELECT sum(w) FROM d WHERE w > 0), 0)::bigint AS plus, coalesce((SELECT sum(-w) FROM d WHERE w < 0), 0)::bigint - (SELECT count(*) FROM gone) AS negative
+new AS (INSERT INTO "public"."filter" ("id", "total") SELECT c1, c2 FROM delta CROSS JOIN generate_series(1, delta.w)),
+log AS (INSERT INTO pgtrickle_changes.stream_1 (refresh_number, w, a1, a2) SELECT $4::bigint, q.* FROM (SELECT w, c1, c2 FROM delta) AS q WHERE EXISTS (SELECT FROM pgtrickle.pgt_dependencies WHERE upstream_id = 1) OR EXISTS (SELECT FROM pgtrickle.pgt_sinks WHERE pgt_id = 1))
+SELECT coalesce((SELECT sum(-w) FROM delta WHERE w < 0), 0)::bigint AS minus, coalesce((SELECT sum(w) FROM delta WHERE w > 0), 0)::bigint AS plus, coalesce((SELECT sum(-w) FROM delta WHERE w < 0), 0)::bigint - (SELECT count(*) FROM gone) AS negative
 
 -- apply all rows: result
 WITH wanted AS (SELECT q::text AS t, count(*) AS n FROM (SELECT q.c1, q.c2 FROM (SELECT (orders.id)::bigint AS c1, (orders.total)::numeric(10,2) AS c2, staged.w

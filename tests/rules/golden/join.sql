@@ -41,12 +41,12 @@ WITH rows AS (SELECT (o.id)::bigint AS c1, (p.category)::text AS c2, staged.w
   FROM unnest($1::bigint[], $2::text[], $3::bigint[]) AS staged(c3, c4, w)
   CROSS JOIN LATERAL (SELECT staged.c3::bigint AS "id") AS o
   CROSS JOIN LATERAL (SELECT staged.c4::text AS "category") AS p),
-d AS (SELECT row_number() OVER () AS id, hash_record_extended(ROW(c1, c2), 0) AS h, c1, c2, sum(w)::bigint AS w FROM rows GROUP BY c1, c2 HAVING sum(w) <> 0),
-hit AS (SELECT r.ctid AS at, -d.w AS n, row_number() OVER (PARTITION BY d.id) AS i FROM d JOIN "public"."join" AS r ON hash_record_extended(ROW(r."id", r."category"), 0) = d.h AND record_image_eq(ROW(r."id", r."category"), ROW(d.c1, d.c2)) WHERE d.w < 0),
+delta AS (SELECT row_number() OVER () AS id, hash_record_extended(ROW(c1, c2), 0) AS h, c1, c2, sum(w)::bigint AS w FROM rows GROUP BY c1, c2 HAVING sum(w) <> 0),
+hit AS (SELECT r.ctid AS at, -d.w AS n, row_number() OVER (PARTITION BY d.id) AS i FROM delta AS d JOIN "public"."join" AS r ON hash_record_extended(ROW(r."id", r."category"), 0) = d.h AND record_image_eq(ROW(r."id", r."category"), ROW(d.c1, d.c2)) WHERE d.w < 0),
 gone AS (DELETE FROM "public"."join" AS r USING hit WHERE r.ctid = hit.at AND hit.i <= hit.n RETURNING 1),
-new AS (INSERT INTO "public"."join" ("id", "category") SELECT c1, c2 FROM d CROSS JOIN generate_series(1, d.w)),
-log AS (INSERT INTO pgtrickle_changes.stream_4 (refresh_number, w, a1, a2) SELECT $4::bigint, q.* FROM (SELECT w, c1, c2 FROM d) AS q WHERE EXISTS (SELECT FROM pgtrickle.pgt_dependencies WHERE upstream_id = 4) OR EXISTS (SELECT FROM pgtrickle.pgt_sinks WHERE pgt_id = 4))
-SELECT coalesce((SELECT sum(-w) FROM d WHERE w < 0), 0)::bigint AS minus, coalesce((SELECT sum(w) FROM d WHERE w > 0), 0)::bigint AS plus, coalesce((SELECT sum(-w) FROM d WHERE w < 0), 0)::bigint - (SELECT count(*) FROM gone) AS negative
+new AS (INSERT INTO "public"."join" ("id", "category") SELECT c1, c2 FROM delta CROSS JOIN generate_series(1, delta.w)),
+log AS (INSERT INTO pgtrickle_changes.stream_4 (refresh_number, w, a1, a2) SELECT $4::bigint, q.* FROM (SELECT w, c1, c2 FROM delta) AS q WHERE EXISTS (SELECT FROM pgtrickle.pgt_dependencies WHERE upstream_id = 4) OR EXISTS (SELECT FROM pgtrickle.pgt_sinks WHERE pgt_id = 4))
+SELECT coalesce((SELECT sum(-w) FROM delta WHERE w < 0), 0)::bigint AS minus, coalesce((SELECT sum(w) FROM delta WHERE w > 0), 0)::bigint AS plus, coalesce((SELECT sum(-w) FROM delta WHERE w < 0), 0)::bigint - (SELECT count(*) FROM gone) AS negative
 
 -- apply all rows: result
 WITH wanted AS (SELECT q::text AS t, count(*) AS n FROM (SELECT q.c1, q.c2 FROM (SELECT (o.id)::bigint AS c1, (p.category)::text AS c2, staged.w
