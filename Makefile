@@ -1,9 +1,9 @@
 # Every target runs from the clone alone; `setup` makes .venv the first time and costs nothing afterwards.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format bench fuzz docs lock clean
+.PHONY: help setup demo test test-long check format bench fuzz docs lock clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
 
 setup: ## make .venv with everything in it; a second run starts at once
 	@scripts/setup
@@ -11,8 +11,11 @@ setup: ## make .venv with everything in it; a second run starts at once
 demo: setup ## orders come in, results and the lake stay fresh: watch it (about two minutes)
 	@.venv/bin/runnel demo
 
-test: setup ## all tests, on real servers that they bring along
-	@.venv/bin/python -m pytest -n 2 --dist loadfile tests
+test: setup ## the tests, on real servers that they bring along (some minutes on two cores)
+	@.venv/bin/python -m pytest -n 2 --dist loadfile -m "not long" tests
+
+test-long: setup ## the long tests: PostgreSQL 16, a Spark cluster, engines killed at every point
+	@.venv/bin/python -m pytest -n 2 --dist loadfile -m long tests
 
 check: setup ## format, lint, types, and which room may import which
 	@.venv/bin/python -m ruff format --check .

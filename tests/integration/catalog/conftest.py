@@ -66,7 +66,7 @@ def create(conn: psycopg.Connection[Any], name: str, query: str, **options: obje
     )
 
 
-@pytest.fixture(params=[18, 16])
+@pytest.fixture(params=[18, pytest.param(16, marks=pytest.mark.long)])
 def server(request: pytest.FixtureRequest) -> EmbeddedPostgres:
     found: EmbeddedPostgres = request.getfixturevalue({18: "pg", 16: "pg16"}[request.param])
     return found

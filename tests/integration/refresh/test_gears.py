@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.integration.refresh.conftest import Shop
 from tests.oracle.processes import run_engine
 
@@ -10,6 +11,7 @@ from runnel.refresh.model import Options
 _CLUSTER = "local-cluster[2,1,1024]"
 
 
+@pytest.mark.long
 def test_a_cluster_combines_in_its_own_processes(shop: Shop) -> None:
     """The driver gets a stage's delta (first gear) or attempt tags (second), and never a row of a source."""
     shop.create("by_region", "by_category", "listed")

@@ -7,8 +7,12 @@ from tests.integration.refresh.conftest import Shop
 from tests.oracle.processes import run_engine
 
 # The point, the gear, and the number of the newest refresh after the kill.
-_KILLS = (("after-snapshot", "first", 1), ("after-staging", "second", 1), ("before-commit", "first", 1),
-          ("after-commit", "second", 2))  # fmt: skip
+_KILLS = (
+    ("before-commit", "first", 1),
+    pytest.param("after-snapshot", "first", 1, marks=pytest.mark.long),
+    pytest.param("after-staging", "second", 1, marks=pytest.mark.long),
+    pytest.param("after-commit", "second", 2, marks=pytest.mark.long),
+)
 
 
 @pytest.mark.parametrize(("point", "gear", "number"), _KILLS)
@@ -30,6 +34,7 @@ def test_killed(shop: Shop, point: str, gear: str, number: int) -> None:
         assert {row[1] for row in history} == {"completed"}
 
 
+@pytest.mark.long
 def test_killed_in_the_middle_of_the_first_fill(shop: Shop) -> None:
     shop.create("by_region", "distinct_regions")
     run_engine(shop.dsn, shop.ids.values(), kill_at="before-commit")
