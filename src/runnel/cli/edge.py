@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Callable
@@ -13,6 +14,9 @@ DEBUG = "RUNNEL_DEBUG"
 
 def guarded(command: Callable[[], None]) -> int:
     """Runs it; usage errors leave with 2 by themselves. With RUNNEL_DEBUG=1 an error shows its origin."""
+    if not os.environ.get(DEBUG):
+        # Ctrl-C may come while a statement runs: that its rollback then fails too is no news
+        logging.getLogger("psycopg").setLevel(logging.ERROR)
     try:
         command()
     except BrokenPipeError:
