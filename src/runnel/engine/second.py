@@ -63,6 +63,9 @@ def _session(spark: SparkSession, job: Job) -> SparkSession:
     """A session of its own, whose view names are this program's."""
     session = spark.newSession()
     session.conf.set("spark.sql.adaptive.enabled", "true")
+    # Spark takes what our readers give for as small as their list of ranges: only sizes seen at run time count.
+    session.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+    session.conf.set("spark.sql.adaptive.autoBroadcastJoinThreshold", "10MB")
     session.conf.set("spark.sql.shuffle.partitions", str(2 * _parts(spark)))
     session.sparkContext.setJobDescription(f"{job.name} (second gear)")
     return session

@@ -246,10 +246,17 @@ def as_runnel_error(error: Exception) -> RunnelError:
     """Any failure as one of the tree: what PostgreSQL says of the user's data is the user's to read."""
     if isinstance(error, RunnelError):
         return error
-    first = str(error).splitlines()[0] if str(error) else type(error).__name__
+    first = _reason(error)
     if isinstance(error, psycopg.OperationalError) and not _passes_a_limit(error):
         return TransientError("PostgreSQL broke off", detail=first)
     return InternalError(first, detail=type(error).__name__)
+
+
+def _reason(error: Exception) -> str:
+    """One line: of a Java stack the innermost cause, else the first."""
+    lines = str(error).splitlines() or [type(error).__name__]
+    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+    return causes[-1] if causes else lines[0]
 
 
 def _passes_a_limit(error: psycopg.Error) -> bool:
