@@ -36,6 +36,28 @@ Login = Callable[..., str]
 Connect = Callable[..., psycopg.Connection[Any]]
 
 
+_TOLD = pytest.StashKey[list[str]]()
+
+
+def tell(config: pytest.Config, text: str) -> None:
+    """Prints a text at the end of the run, also from a process of pytest-xdist."""
+    if hasattr(config, "workeroutput"):
+        config.workeroutput.setdefault("told", []).append(text)
+    else:
+        config.stash.setdefault(_TOLD, []).append(text)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    for text in getattr(node, "workeroutput", {}).get("told", []):
+        tell(node.config, text)
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    for text in config.stash.get(_TOLD, []):
+        terminalreporter.write_line(text)
+
+
 @pytest.fixture(scope="session")
 def pg(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedPostgres]:
     """PostgreSQL 18, as its superuser."""

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 from pyspark.sql import SparkSession
+from tests.conftest import tell
 from tests.oracle.coverage import GEARS, Coverage
 from tests.oracle.histories import History, make_history
 from tests.oracle.shrink import shrink
@@ -77,10 +78,10 @@ def _starts(count: int, offset: int = 0) -> list[int]:
 
 
 @pytest.fixture(scope="module")
-def coverage() -> Iterator[Coverage]:
+def coverage(request: pytest.FixtureRequest) -> Iterator[Coverage]:
     found = Coverage()
     yield found
-    print(f"\n{found.report()}")
+    tell(request.config, found.report())
 
 
 @pytest.fixture
