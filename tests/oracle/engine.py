@@ -12,9 +12,11 @@ import json
 import os
 import sys
 from contextlib import ExitStack
+from dataclasses import fields
 from typing import Any
 from unittest.mock import patch
 
+from pyspark import RDD
 from pyspark.sql.classic.dataframe import DataFrame
 
 from runnel.delta import Gear
@@ -51,8 +53,9 @@ def _round(refresher: Refresher, ids: list[int], gear: Gear | None = None, sql: 
 
 
 def _watch(stack: ExitStack, workers: set[str], arrived: list[dict[str, Any]]) -> None:
-    """Notes what the engine's own functions answer, and every table that comes to the driver."""
-    first, second, to_arrow = compute.run_first, compute.run_second, DataFrame.toArrow
+    """Notes what the engine's own functions answer, and all that comes to the driver from a table or an RDD."""
+    first, second = compute.run_first, compute.run_second
+    to_arrow, collect = DataFrame.toArrow, RDD.collect
 
     def run_first(*args: Any) -> Any:
         answers = first(*args)
@@ -69,6 +72,12 @@ def _watch(stack: ExitStack, workers: set[str], arrived: list[dict[str, Any]]) -
         arrived.append({"columns": table.column_names, "rows": table.num_rows})
         return table
 
+    def arrive_one_by_one(self: RDD[Any]) -> Any:
+        items = collect(self)
+        arrived.extend({"columns": [field.name for field in fields(item)], "rows": 1} for item in items)
+        return items
+
+    stack.enter_context(patch.object(RDD, "collect", arrive_one_by_one))
     stack.enter_context(patch.object(compute, "run_first", run_first))
     stack.enter_context(patch.object(compute, "run_second", run_second))
     stack.enter_context(patch.object(DataFrame, "toArrow", arrive))
