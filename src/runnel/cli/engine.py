@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -74,7 +75,7 @@ def run(
             rn.run(stop, _printer(quiet), waits_for_place=wait)
 
 
-def _printer(quiet: bool):  # type: ignore[no-untyped-def]
+def _printer(quiet: bool) -> Callable[[Event], None]:
     def show(event: Event) -> None:
         is_problem = event.kind in _PROBLEMS
         if quiet and not is_problem:

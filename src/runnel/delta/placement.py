@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from runnel.algebra import Aggregate, Column, Expr, Leaf, LeafColumn, Query, Source, SqlType
+from runnel.algebra import Aggregate, Column, Expr, Leaf, LeafColumn, Query, Source
 from runnel.delta.program import quote
 
 
@@ -139,7 +139,3 @@ def lateral(raw: dict[str, list[tuple[str, Column]]]) -> str:
         )
         parts.append(f"CROSS JOIN LATERAL (SELECT {fields}) AS {alias}")
     return "\n  ".join(parts)
-
-
-def key_types(root: Aggregate) -> tuple[SqlType, ...]:
-    return tuple(key.type for key in root.keys)

@@ -15,9 +15,9 @@ from runnel.catalog.connection import Connection
 from runnel.delta import Gear, Statement, replace_content
 from runnel.delta.program import NUMBER, STAGED
 from runnel.errors import InternalError, SchemaError, TransientError
+from runnel.points import reached
 from runnel.refresh.arrays import array_literal
 from runnel.refresh.model import Attempt
-from runnel.refresh.points import reached
 
 _FENCE = """
 UPDATE pgtrickle.pgt_stream_tables

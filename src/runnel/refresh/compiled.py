@@ -10,7 +10,7 @@ from runnel.algebra import Column, Output, Query, Source, SqlType
 from runnel.catalog import client
 from runnel.catalog.client import Dependency, StreamTable
 from runnel.catalog.connection import Connection
-from runnel.delta import Target, compile_query, quote
+from runnel.delta import DeltaProgram, Target, compile_query, quote
 from runnel.errors import InternalError, SchemaError, Unsupported, UserError
 from runnel.frontend import Function, View, read_query, reason
 from runnel.refresh.model import Compiled
@@ -69,7 +69,7 @@ def compile_table(conn: Connection, table: StreamTable) -> Compiled:
     return Compiled(table, target, program, why)
 
 
-def _program(conn: Connection, table: StreamTable, target: Target):  # type: ignore[no-untyped-def]
+def _program(conn: Connection, table: StreamTable, target: Target) -> tuple[DeltaProgram | None, str | None]:
     try:
         return compile_query(query_of(conn, table), target), None
     except Unsupported as unsupported:

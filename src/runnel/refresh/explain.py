@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from runnel.algebra import Leaf
 from runnel.catalog.client import Dependency, StreamTable
 from runnel.delta import DeltaProgram, Gear, Statement
 from runnel.refresh.model import Compiled
-from runnel.relations import PostgresRead, PostgresTable, Reader, StreamRelation
+from runnel.relations import PostgresRead, PostgresTable, Reader, Relation, StreamRelation
 
 _NOWHERE = Reader("", "")
 
@@ -68,7 +69,7 @@ def _reads(table: StreamTable, leaf: Leaf, index: int) -> Iterator[tuple[str, st
         yield title, read.sql
 
 
-def _relation(dependency: Dependency):  # type: ignore[no-untyped-def]
+def _relation(dependency: Dependency) -> Relation[Any] | None:
     if dependency.kind == "table":
         return PostgresTable(_NOWHERE, dependency.capture_id or 0)
     if dependency.kind == "stream":

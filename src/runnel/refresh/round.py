@@ -21,6 +21,7 @@ from runnel.catalog.client import StreamTable
 from runnel.catalog.connection import Connection, connect
 from runnel.errors import InternalError, RunnelError, SchemaError, TransientError
 from runnel.lake.spec import uuid7
+from runnel.points import reached
 from runnel.refresh import apply as applying
 from runnel.refresh import compute, plan
 from runnel.refresh.compiled import Programs, target_of
@@ -28,7 +29,6 @@ from runnel.refresh.full import query_at
 from runnel.refresh.lakes import Lakes
 from runnel.refresh.leftovers import clear_attempt
 from runnel.refresh.model import Attempt, Compiled, Options, Outcome, outcome_of, unchanged
-from runnel.refresh.points import reached
 from runnel.refresh.prepare import NothingToDo, Scene, prepare
 from runnel.refresh.reader import OpenReader, SourceLocked, open_reader
 

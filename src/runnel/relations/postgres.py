@@ -7,7 +7,7 @@ beside a transaction that is open for hours.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from runnel.algebra import Leaf
 from runnel.relations.read import Parameter, PostgresRead, Read, Reader
@@ -49,6 +49,3 @@ class PostgresTable:
             sql = select_leaf(leaf, leaf.source.name, *conditions, weight="1::bigint")
             reads.append(PostgresRead(self.reader, sql, parameters))
         return reads
-
-    def sized(self, pages: int) -> PostgresTable:
-        return replace(self, pages=pages)

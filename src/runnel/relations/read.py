@@ -47,10 +47,6 @@ class PostgresRead:
             cursor.execute(sql, parameters=list(self.parameters) or None)
             yield from cursor.fetch_record_batch()
 
-    def with_keys(self, keys: tuple[Parameter, ...]) -> PostgresRead:
-        """The lookup for these keys, which come before all other parameters."""
-        return replace(self, parameters=(*keys, *self.parameters))
-
     def limited(self, limit: int) -> PostgresRead:
         return replace(self, limit=limit)
 

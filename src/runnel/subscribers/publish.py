@@ -20,15 +20,15 @@ from runnel.catalog.connection import Connection, connect
 from runnel.catalog.install import package_version
 from runnel.errors import RunnelError, TransientError
 from runnel.lake.commit import Commit, commit
+from runnel.points import reached
 from runnel.subscribers import dropped
 from runnel.subscribers.checkpoint import Growth, make_checkpoint, measure_growth
 from runnel.subscribers.failures import CommitUnknownError, as_runnel_error
 from runnel.subscribers.layout import Layout, load_layout
 from runnel.subscribers.merge import MANY_FILES, Merger
-from runnel.subscribers.points import reached
 from runnel.subscribers.queries import run
 from runnel.subscribers.read import ArrowReader
-from runnel.subscribers.sink import Sink, load_refreshes, load_sink
+from runnel.subscribers.sink import Refresh, Sink, load_refreshes, load_sink
 from runnel.subscribers.steps import Files, Step, content_step, delta_steps, is_complete
 
 Scales = Callable[[int], Mapping[str, int]]
@@ -286,7 +286,7 @@ class Publisher:
         return self._reader
 
 
-def _changed_nothing(sink: Sink, waiting: list) -> bool:  # type: ignore[type-arg]
+def _changed_nothing(sink: Sink, waiting: list[Refresh]) -> bool:
     expected = list(range(sink.published + 1, sink.refresh_number + 1))
     return [r.number for r in waiting] == expected and all(r.rows_out == 0 for r in waiting)
 

@@ -1,4 +1,4 @@
-"""Named points of a refresh at which a test may kill the process, as a power cut would, or hold it."""
+"""Named points at which a test may kill a refresh or a publication, as a power cut would, or hold it."""
 
 from __future__ import annotations
 
